@@ -1,0 +1,311 @@
+//! What an attribute is, and how a value becomes one of its kind.
+//!
+//! An [`AttributeDef`] is declared once, by the entity or flowop that has it. The grammar, the checks, `wlrun list
+//! attributes` and the reference read the same declaration.
+
+use crate::source::{Span, Spanned};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+mod value;
+pub use value::{Value, VariableId};
+
+/// What values an attribute takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `true`, `false`, a number (0 is false), or the bare name (true).
+    Flag,
+    /// A whole number between the two, both included.
+    Count(u64, u64),
+    /// A number of bytes, with a suffix k, m, g or t (powers of 1024).
+    Bytes,
+    /// 0 to 100; the bare name is 100.
+    Percent,
+    /// A time: a plain number is seconds and may have a fraction; or with a unit, `10ms`.
+    Duration,
+    /// A text.
+    Text,
+    /// The name of a fileset or file of the workload.
+    Fileset,
+    /// The name of another flowop.
+    Target,
+    /// A random variable and nothing else.
+    Variable,
+}
+
+impl Kind {
+    /// What a message says was expected.
+    pub fn expected(self) -> String {
+        match self {
+            Kind::Flag => "true or false".into(),
+            Kind::Count(min, u64::MAX) => format!("a whole number of {min} or more"),
+            Kind::Count(min, max) => format!("a whole number, {min} to {max}"),
+            Kind::Bytes => "a number of bytes, such as 4096, 16k or 1m".into(),
+            Kind::Percent => "a percentage, 0 to 100".into(),
+            Kind::Duration => "a time, such as 1, 0.5 or 10ms".into(),
+            Kind::Text => "a text".into(),
+            Kind::Fileset => "the name of a fileset".into(),
+            Kind::Target => "the name of a flowop".into(),
+            Kind::Variable => "a random variable".into(),
+        }
+    }
+}
+
+/// What holds where an attribute is not written.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Fallback {
+    /// Nothing: the attribute is absent.
+    Absent,
+    /// It must be written.
+    Required,
+    /// A number, in the unit of the kind (bytes, per cent, nanoseconds).
+    Number(u64),
+    /// True or false.
+    Flag(bool),
+}
+
+/// One attribute of an entity or a flowop.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AttributeDef {
+    /// The name that the reference uses.
+    pub name: &'static str,
+    /// Other spellings with the same meaning.
+    pub aliases: &'static [&'static str],
+    /// What it takes.
+    pub kind: Kind,
+    /// True where a random variable may stand in for the number.
+    pub random: bool,
+    /// What holds where it is not written.
+    pub default: Fallback,
+    /// One line for people.
+    pub help: &'static str,
+}
+
+impl AttributeDef {
+    /// An attribute that may be left out.
+    pub const fn new(name: &'static str, kind: Kind, help: &'static str) -> Self {
+        AttributeDef { name, aliases: &[], kind, random: false, default: Fallback::Absent, help }
+    }
+
+    /// With other spellings.
+    pub const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
+        self.aliases = aliases;
+        self
+    }
+
+    /// With a default number.
+    pub const fn or(mut self, number: u64) -> Self {
+        self.default = Fallback::Number(number);
+        self
+    }
+
+    /// A flag that is false where it is not written.
+    pub const fn flag(name: &'static str, help: &'static str) -> Self {
+        let mut def = AttributeDef::new(name, Kind::Flag, help);
+        def.default = Fallback::Flag(false);
+        def
+    }
+
+    /// It must be written.
+    pub const fn required(mut self) -> Self {
+        self.default = Fallback::Required;
+        self
+    }
+
+    /// A random variable may stand in for the number.
+    pub const fn random(mut self) -> Self {
+        self.random = true;
+        self
+    }
+
+    /// True where `written` is this attribute's name or an alias of it.
+    pub fn is_called(&self, written: &str) -> bool {
+        self.name == written || self.aliases.contains(&written)
+    }
+
+    /// Reads a value as this attribute's kind.
+    ///
+    /// # Errors
+    ///
+    /// What was expected, in words, where the value is of another kind or out of range.
+    pub fn read(&self, value: &Value) -> Result<Typed, String> {
+        let expected = || self.kind.expected();
+        if let Value::Random(id) = value {
+            return match (self.kind, self.random) {
+                (Kind::Variable, _) | (_, true) => Ok(Typed::Random(*id)),
+                _ => Err(format!("{}, not a random variable", expected())),
+            };
+        }
+        let whole = |value: &Value| match value {
+            Value::Int(n) => u64::try_from(*n).ok(),
+            Value::Real(x) if x.fract() == 0.0 && (0.0..9e15).contains(x) => Some(*x as u64),
+            _ => None,
+        };
+        match self.kind {
+            Kind::Flag => match value {
+                Value::Flag(f) => Ok(Typed::Flag(*f)),
+                Value::Int(n) => Ok(Typed::Flag(*n != 0)),
+                _ => Err(expected()),
+            },
+            Kind::Count(min, max) => {
+                whole(value).filter(|n| (min..=max).contains(n)).map(Typed::Number).ok_or_else(expected)
+            }
+            Kind::Bytes => whole(value).map(Typed::Number).ok_or_else(expected),
+            Kind::Percent => match value {
+                Value::Flag(f) => Ok(Typed::Number(if *f { 100 } else { 0 })),
+                other => whole(other).filter(|n| *n <= 100).map(Typed::Number).ok_or_else(expected),
+            },
+            Kind::Duration => value.as_nanos().map(Typed::Number).ok_or_else(expected),
+            Kind::Text | Kind::Fileset | Kind::Target => match value {
+                Value::Text(text) if text.is_empty() => Err(format!("{} that is not empty", expected())),
+                Value::Text(text) => Ok(Typed::Text(text.clone())),
+                Value::Flag(f) => Ok(Typed::Text(f.to_string())),
+                Value::Int(n) => Ok(Typed::Text(n.to_string())),
+                _ => Err(expected()),
+            },
+            Kind::Variable => Err(expected()),
+        }
+    }
+}
+
+/// The declaration that `written` names.
+pub fn find<'a>(defs: impl IntoIterator<Item = &'a AttributeDef>, written: &str) -> Option<&'a AttributeDef> {
+    defs.into_iter().find(|def| def.is_called(written))
+}
+
+/// A value that has its attribute's kind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Typed {
+    /// Of [`Kind::Flag`].
+    Flag(bool),
+    /// A count, bytes, per cent, or nanoseconds, by kind.
+    Number(u64),
+    /// Drawn anew at each use.
+    Random(VariableId),
+    /// A text, a target.
+    Text(String),
+    /// A fileset, by its place in the plan's list.
+    Fileset(u32),
+}
+
+/// A number that is fixed, or drawn anew at each use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quantity {
+    /// Always this.
+    Fixed(u64),
+    /// Of this random variable.
+    Random(VariableId),
+}
+
+/// The attributes of one entity or flowop, by the declared name; what was not written and has a default is there too.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Attributes {
+    values: BTreeMap<String, Spanned<Typed>>,
+}
+
+impl Attributes {
+    /// Sets one; the last one of a name wins.
+    pub fn insert(&mut self, name: &str, value: Spanned<Typed>) {
+        self.values.insert(name.to_owned(), value);
+    }
+
+    /// Puts the default of `def` where nothing was written; `span` is the place of the whole entity.
+    pub fn fill(&mut self, def: &AttributeDef, span: Span) {
+        let value = match def.default {
+            Fallback::Number(n) => Typed::Number(n),
+            Fallback::Flag(f) => Typed::Flag(f),
+            Fallback::Absent | Fallback::Required => return,
+        };
+        self.values.entry(def.name.to_owned()).or_insert(Spanned::new(value, span));
+    }
+
+    /// The value under a declared name.
+    pub fn get(&self, name: &str) -> Option<&Typed> {
+        self.values.get(name).map(|v| &v.value)
+    }
+
+    /// Where it was written.
+    pub fn span(&self, name: &str) -> Option<Span> {
+        self.values.get(name).map(|v| v.span)
+    }
+
+    /// All, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Spanned<Typed>)> {
+        self.values.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// A flag; false where absent.
+    pub fn flag(&self, name: &str) -> bool {
+        matches!(self.get(name), Some(Typed::Flag(true)))
+    }
+
+    /// A number that is not random; 0 where absent.
+    pub fn number(&self, name: &str) -> u64 {
+        match self.get(name) {
+            Some(Typed::Number(n)) => *n,
+            _ => 0,
+        }
+    }
+
+    /// A number that may be random; none where absent.
+    pub fn quantity(&self, name: &str) -> Option<Quantity> {
+        match self.get(name) {
+            Some(Typed::Number(n)) => Some(Quantity::Fixed(*n)),
+            Some(Typed::Random(id)) => Some(Quantity::Random(*id)),
+            _ => None,
+        }
+    }
+
+    /// A text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        match self.get(name) {
+            Some(Typed::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A fileset's place in the plan's list.
+    pub fn fileset(&self, name: &str) -> Option<usize> {
+        match self.get(name) {
+            Some(Typed::Fileset(index)) => Some(*index as usize),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(kind: Kind, value: Value) -> Result<Typed, String> {
+        AttributeDef::new("a", kind, "").read(&value)
+    }
+
+    #[test]
+    fn each_kind_takes_its_own_values_and_names_what_it_wanted() {
+        assert_eq!(read(Kind::Flag, Value::Int(2)), Ok(Typed::Flag(true)));
+        assert_eq!(read(Kind::Percent, Value::Flag(true)), Ok(Typed::Number(100)));
+        assert_eq!(read(Kind::Percent, Value::Int(101)), Err("a percentage, 0 to 100".into()));
+        assert_eq!(read(Kind::Count(0, 7), Value::Int(7)), Ok(Typed::Number(7)));
+        assert_eq!(read(Kind::Count(0, 7), Value::Int(8)), Err("a whole number, 0 to 7".into()));
+        assert_eq!(read(Kind::Count(1, u64::MAX), Value::Int(-5)), Err("a whole number of 1 or more".into()));
+        assert_eq!(read(Kind::Duration, Value::Real(0.5)), Ok(Typed::Number(500_000_000)));
+        assert_eq!(read(Kind::Duration, Value::Nanos(10)), Ok(Typed::Number(10)));
+        assert!(read(Kind::Bytes, Value::Flag(true)).is_err());
+        assert!(read(Kind::Bytes, Value::Real(1.5)).is_err());
+        assert!(read(Kind::Text, Value::Text(String::new())).is_err());
+        assert!(read(Kind::Bytes, Value::Random(VariableId(0))).unwrap_err().contains("not a random variable"));
+    }
+
+    #[test]
+    fn a_default_does_not_hide_what_was_written() {
+        let def = AttributeDef::new("iters", Kind::Count(0, 9), "").or(1);
+        let mut attributes = Attributes::default();
+        attributes.insert("iters", Spanned::new(Typed::Number(4), Span::new(3, 4)));
+        attributes.fill(&def, Span::new(0, 9));
+        assert_eq!(attributes.number("iters"), 4);
+        assert_eq!(attributes.span("iters"), Some(Span::new(3, 4)));
+    }
+}

@@ -1,0 +1,171 @@
+//! Collects what is wrong with a workload and shows it all at once, by miette.
+
+use crate::source::{SourceFile, Span};
+use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource, Severity};
+use std::fmt::Write as _;
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// The workload runs; the reader should know.
+    Warning,
+    /// The workload does not run.
+    Error,
+}
+
+/// One finding: what is wrong, where, what was expected there, what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Error or warning.
+    pub level: Level,
+    /// One sentence that names the thing.
+    pub message: String,
+    /// The places, the first of which is where the mistake is, each with the words at its caret.
+    pub labels: Vec<(Span, String)>,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// An error at a place; `label` says what was expected there.
+    pub fn error(span: Span, message: impl Into<String>, label: impl Into<String>) -> Self {
+        Diagnostic { level: Level::Error, message: message.into(), labels: vec![(span, label.into())], help: None }
+    }
+
+    /// A warning at a place.
+    pub fn warning(span: Span, message: impl Into<String>, label: impl Into<String>) -> Self {
+        Diagnostic { level: Level::Warning, ..Diagnostic::error(span, message, label) }
+    }
+
+    /// The refusal of a part of the language that is not built: named, with its place.
+    pub fn not_supported(span: Span, what: impl std::fmt::Display) -> Self {
+        Diagnostic::error(span, format!("{what} is not supported yet"), "not supported yet")
+    }
+
+    /// Adds a second place.
+    pub fn also(mut self, span: Span, label: impl Into<String>) -> Self {
+        self.labels.push((span, label.into()));
+        self
+    }
+
+    /// Adds advice.
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Adds "did you mean" where one of `known` is near `written`.
+    pub fn near<'a>(self, written: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
+        match nearest_name(written, known) {
+            Some(name) => self.help(format!("did you mean '{name}'?")),
+            None => self,
+        }
+    }
+}
+
+/// The findings of one run over a workload, in the order of the text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Diagnostics {
+    list: Vec<Diagnostic>,
+}
+
+impl Diagnostics {
+    /// An empty collection.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a finding; a second one with the same words at the same place is dropped.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        if !self.list.contains(&diagnostic) {
+            self.list.push(diagnostic);
+        }
+    }
+
+    /// True where at least one finding is an error.
+    pub fn has_errors(&self) -> bool {
+        self.list.iter().any(|d| d.level == Level::Error)
+    }
+
+    /// True where nothing was found.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The findings, by place in the text.
+    pub fn sorted(&self) -> Vec<&Diagnostic> {
+        let mut all: Vec<&Diagnostic> = self.list.iter().collect();
+        all.sort_by_key(|d| (d.labels.first().map(|(span, _)| span.start), std::cmp::Reverse(d.level)));
+        all
+    }
+
+    /// All findings as text: the message, the place with carets, the help.
+    pub fn render(&self, file: &SourceFile, color: bool) -> String {
+        let theme = if color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+        let handler = GraphicalReportHandler::new_themed(theme).with_width(120).with_context_lines(0);
+        let mut out = String::new();
+        for d in self.sorted() {
+            let severity = match d.level {
+                Level::Warning => Severity::Warning,
+                Level::Error => Severity::Error,
+            };
+            let mut shown = MietteDiagnostic::new(d.message.clone())
+                .with_severity(severity)
+                .with_labels(d.labels.iter().map(|(span, text)| LabeledSpan::new_with_span(Some(text.clone()), *span)));
+            if let Some(help) = &d.help {
+                shown = shown.with_help(help.clone());
+            }
+            let report = miette::Report::new(shown).with_source_code(NamedSource::new(&file.name, file.text.clone()));
+            let mut text = String::new();
+            if handler.render_report(&mut text, report.as_ref()).is_err() {
+                let _ = writeln!(text, "{}", d.message);
+            }
+            out.push_str(&text);
+        }
+        out
+    }
+}
+
+/// The one of `known` that a typing mistake could have turned into `written`; none where nothing is near.
+///
+/// Near means: at most a third of the longer word's letters differ (Damerau-Levenshtein, so that two letters changed
+/// round count once), or the words differ in case only.
+pub fn nearest_name<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let lower = written.to_lowercase();
+    known
+        .into_iter()
+        .filter(|name| *name != written)
+        .map(|name| (strsim::damerau_levenshtein(&lower, &name.to_lowercase()), name))
+        .filter(|(distance, name)| *distance <= (name.chars().count().max(lower.chars().count())) / 3)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_near_name_is_offered_and_a_far_one_is_not() {
+        let known = ["filesize", "filename", "entries", "iosize"];
+        assert_eq!(nearest_name("filesze", known), Some("filesize"));
+        assert_eq!(nearest_name("iosiez", known), Some("iosize"));
+        assert_eq!(nearest_name("FILESIZE", known), Some("filesize"));
+        assert_eq!(nearest_name("banana", known), None);
+        assert_eq!(nearest_name("x", known), None);
+    }
+
+    #[test]
+    fn the_text_has_the_place_the_expectation_and_the_help() {
+        let file = SourceFile::new("w.wl", "define fileset name=a,filesze=4k\n");
+        let mut found = Diagnostics::new();
+        found.push(
+            Diagnostic::error(Span::new(22, 29), "unknown attribute 'filesze'", "no attribute of a fileset")
+                .near("filesze", ["filesize"]),
+        );
+        let text = found.render(&file, false);
+        assert!(text.contains("w.wl:1:23"), "{text}");
+        assert!(text.contains("did you mean 'filesize'?"), "{text}");
+        assert!(text.contains("no attribute of a fileset"), "{text}");
+    }
+}

@@ -1,0 +1,115 @@
+//! What was written: the tree of a workload's text. Every node has its place.
+
+use crate::attribute::Value;
+use crate::source::{Span, Spanned};
+
+/// A whole workload.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Ast {
+    /// In the order of the text.
+    pub statements: Vec<Spanned<Statement>>,
+}
+
+/// One command.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Statement {
+    /// `set $variable = value`, or a field of a random variable: `set $variable.field = value`.
+    Set {
+        /// Without its `$` and brackets.
+        variable: Spanned<String>,
+        /// `mean` in `set $size.mean=4k`.
+        field: Option<Spanned<String>>,
+        /// What it becomes.
+        value: Spanned<Expression>,
+    },
+    /// `set mode WORD…`, such as `set mode quit alldone`.
+    SetMode(Vec<Spanned<String>>),
+    /// `define WHAT attributes`, and for a process or a composite flowop a block.
+    Define {
+        /// `file`, `fileset`, `process`, `flowop`, `randvar`, `posset`; plural forms and aliases as written.
+        what: Spanned<String>,
+        /// In the order written, repetitions included.
+        attributes: Vec<Attribute>,
+        /// Of a process or composite flowop.
+        block: Option<Block>,
+    },
+    /// `run [length]`.
+    Run(Option<Spanned<Expression>>),
+    /// Any other command: its word and its arguments (`echo`, `usage`, `create`, `psrun`, `eventgen`, `sleep`, …).
+    Command {
+        /// `echo`.
+        word: Spanned<String>,
+        /// Words, numbers, strings, variables.
+        arguments: Vec<Spanned<Expression>>,
+        /// `rate=50` of `eventgen rate=50`.
+        attributes: Vec<Attribute>,
+    },
+}
+
+/// What stands between braces.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Block {
+    /// From the opening to the closing brace.
+    pub span: Span,
+    /// Threads of a process, flowops of a thread.
+    pub items: Vec<Spanned<Item>>,
+}
+
+/// A thread or a flowop.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Item {
+    /// `thread attributes { flowops }`.
+    Thread {
+        /// In the order written.
+        attributes: Vec<Attribute>,
+        /// Its flowops.
+        block: Block,
+    },
+    /// `flowop TYPE attributes`.
+    Flowop {
+        /// The type's word.
+        kind: Spanned<String>,
+        /// In the order written.
+        attributes: Vec<Attribute>,
+    },
+}
+
+/// `name`, or `name=value`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Attribute {
+    /// As written (a composite flowop's local variable keeps its `$`).
+    pub name: Spanned<String>,
+    /// None for a bare attribute.
+    pub value: Option<Spanned<Expression>>,
+}
+
+/// A value as written.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Expression {
+    /// A number, `true` or `false`, a bare word, or quoted text without variables.
+    Literal(Value),
+    /// `$name`, `${name}`.
+    Variable(String),
+    /// `$(NAME)`: of the environment.
+    Environment(String),
+    /// Parts that stand together without a space, `$dir/sub`, or quoted text with variables in it.
+    Join(Vec<Spanned<Expression>>),
+    /// `left op right`, op one of `+ - * / %`.
+    Binary {
+        /// The operator.
+        operator: char,
+        /// Left of it.
+        left: Box<Spanned<Expression>>,
+        /// Right of it.
+        right: Box<Spanned<Expression>>,
+    },
+    /// `randvar(attributes)` or `cvar(attributes)`.
+    Call {
+        /// The word before the bracket.
+        function: Spanned<String>,
+        /// In the order written.
+        attributes: Vec<Attribute>,
+    },
+    /// `{{50,1k,2k},{50,4k,8k}}`.
+    Table(Vec<Spanned<Vec<Spanned<Expression>>>>),
+}

@@ -1,0 +1,9 @@
+//! The only unsafe code: shared memory, aligned buffers, and system calls that no safe crate offers.
+#![allow(unsafe_code)]
+
+mod buffer;
+pub mod process;
+mod region;
+
+pub use buffer::AlignedBuffer;
+pub use region::Region;
