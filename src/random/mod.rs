@@ -20,9 +20,11 @@ mod normal;
 mod tabular;
 mod triangular;
 mod uniform;
+mod variable;
 mod weibull;
 
 use stream::{Generator, Seed};
+pub use variable::{RandVar, cvar};
 
 /// Every distribution, in the order in which people meet them.
 pub static DISTRIBUTIONS: &[&DistributionDef] = &[
