@@ -19,3 +19,5 @@ pub mod units;
 pub mod random;
 pub mod record;
 pub mod syntax;
+
+pub mod summary;
