@@ -128,7 +128,7 @@ impl Latency {
     /// Of a histogram; none where it has no operation.
     pub fn of(histogram: &Histogram) -> Option<Self> {
         let mean = histogram.mean_ns()?;
-        // The whole numbers of `stddev_ns` have a limit (2^32 operations of an hour each). Beyond it, floating point.
+        // The whole numbers of `stddev_ns` end at about 5 million operations of an hour each; beyond, floating point.
         let stddev = histogram
             .stddev_ns()
             .unwrap_or_else(|| (histogram.sum_squares as f64 / histogram.count as f64 - mean * mean).max(0.0).sqrt());

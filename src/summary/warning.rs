@@ -26,8 +26,9 @@ pub static WARNINGS: &[WarningDef] = &[
                       may differ from the rest.\n\n\
                       Use a larger $nfiles so that the files last for the whole run, leave some of them to be made \
                       (prealloc), or pair each createfile with a deletefile.",
-        message: |_, run, _| {
-            (run.ended == Ended::RanDry).then(|| format!("the run ended after {}", ending_in_words(run)))
+        message: |workload, run, _| {
+            (run.ended == Ended::RanDry)
+                .then(|| format!("the files ran out: {}. Use {}.", covered(run), more_files(workload)))
         },
     },
     WarningDef {
@@ -72,7 +73,7 @@ pub static WARNINGS: &[WarningDef] = &[
         message: |_, run, _| {
             let short = run.requested_ns.is_some_and(|asked| run.elapsed_ns < asked);
             (short && matches!(run.ended, Ended::Done | Ended::Count))
-                .then(|| format!("the run ended after {}", ending_in_words(run)))
+                .then(|| format!("the workload came to its own end: {}", covered(run)))
         },
     },
 ];
@@ -95,26 +96,15 @@ pub fn warnings(workload: &WorkloadRecord, run: &Run, environment: &Environment)
         .collect()
 }
 
-/// `1.20 s of 60.0 s: <reason>`, for a run that did not take the time that was asked for.
-pub fn ending_in_words(run: &Run) -> String {
-    let reason = run.reason.clone().unwrap_or_else(|| ended_in_words(run.ended).into());
-    match run.requested_ns {
-        Some(asked) => format!("{} of {}: {reason}", units::duration(run.elapsed_ns), units::duration(asked)),
-        None => format!("{}: {reason}", units::duration(run.elapsed_ns)),
-    }
+/// How much of what was asked for the figures are of.
+fn covered(run: &Run) -> String {
+    let asked = run.requested_ns.map(|asked| format!(" of the {} asked for", units::duration(asked)));
+    format!("the figures cover {}{}", units::duration(run.elapsed_ns), asked.unwrap_or_default())
 }
 
-/// Why a run ended, where its record has no words for it.
-pub fn ended_in_words(ended: Ended) -> &'static str {
-    match ended {
-        Ended::Time => "the time was up",
-        Ended::Done => "the threads came to their end",
-        Ended::Count => "the count to finish on was reached",
-        Ended::RanDry => "no file was left",
-        Ended::Error => "an operation failed",
-        Ended::Interrupted => "interrupted",
-        Ended::Stuck => "operations did not come back",
-    }
+/// A workload that calls the number otherwise would look in vain for $nfiles.
+fn more_files(workload: &WorkloadRecord) -> &'static str {
+    if workload.parameters.contains_key("nfiles") { "a larger $nfiles" } else { "more files" }
 }
 
 fn never_executed(run: &Run) -> Option<String> {
@@ -139,13 +129,11 @@ fn fits_in_memory(workload: &WorkloadRecord, run: &Run, environment: &Environmen
     if !reads || workload.bytes == 0 || workload.bytes > memory {
         return None;
     }
-    // A workload that calls the number otherwise would look in vain for $nfiles.
-    let advice =
-        if workload.parameters.contains_key("nfiles") { "a larger $nfiles" } else { "more files or larger ones" };
     Some(format!(
-        "the working set ({}) fits in memory ({}): reads measure this client's cache. Use {advice}.",
+        "the working set ({}) fits in memory ({}): reads measure this client's cache. Use {}.",
         units::bytes(workload.bytes),
-        units::bytes(memory)
+        units::bytes(memory),
+        more_files(workload)
     ))
 }
 
@@ -191,11 +179,15 @@ mod tests {
         let run = &mut record.runs[0];
         run.requested_ns = Some(60_000_000_000);
         run.ended = Ended::RanDry;
-        run.reason = Some("delete1: no file of 'fs1' is left".into());
-        assert_eq!(of(&record), ["W001 the run ended after 2.00 s of 60.0 s: delete1: no file of 'fs1' is left"]);
+        assert_eq!(
+            of(&record),
+            ["W001 the files ran out: the figures cover 2.00 s of the 60.0 s asked for. Use a larger $nfiles."]
+        );
         record.runs[0].ended = Ended::Count;
-        record.runs[0].reason = None;
-        assert_eq!(of(&record), ["W005 the run ended after 2.00 s of 60.0 s: the count to finish on was reached"]);
+        assert_eq!(
+            of(&record),
+            ["W005 the workload came to its own end: the figures cover 2.00 s of the 60.0 s asked for"]
+        );
         record.runs[0].requested_ns = None;
         assert_eq!(of(&record), [""; 0]);
     }
@@ -226,7 +218,7 @@ mod tests {
               Use a larger $nfiles."]
         );
         record.workload.parameters.clear();
-        assert!(of(&record)[0].ends_with("Use more files or larger ones."));
+        assert!(of(&record)[0].ends_with("Use more files."));
         record.workload.bytes = 0;
         assert_eq!(of(&record), [""; 0]);
         record.workload.bytes = 1;
