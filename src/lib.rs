@@ -20,4 +20,5 @@ pub mod random;
 pub mod record;
 pub mod syntax;
 
+pub mod report;
 pub mod summary;
