@@ -19,3 +19,6 @@ pub mod units;
 pub mod random;
 pub mod record;
 pub mod syntax;
+
+pub mod report;
+pub mod summary;

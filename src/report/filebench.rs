@@ -1,0 +1,150 @@
+//! The lines that filebench 1.5 prints, for the scripts that read them, in its columns and units: MB is 2^20 bytes,
+//! `rd/wr` are operations per second, the order is the reverse of the definition.
+//!
+//! Where filebench's figures are wrong, these are not:
+//!
+//! - Several flowops of one name: filebench adds all to one line and shows zeros in the others; here each has its own
+//!   line, under `process.thread.name`.
+//! - filebench counts opening a file on behalf of a read or write as one more of these; here it is in no figure.
+//! - The least latency of a flowop with an idle instance is that of its operations, not 0.
+//!
+//! The seconds at the start of a line are those since the run began; filebench counts from the start of the program.
+
+use super::{ending, line_of, plural};
+use crate::record::{Run, RunRecord};
+use crate::summary::{Figures, RunSummary, Summary};
+use std::fmt::Write as _;
+
+/// The whole report.
+pub(super) fn render(record: &RunRecord) -> String {
+    // Not `Filebench Version`, as it is none.
+    let mut out = format!("wlrun {}\n", line_of(&record.wlrun));
+    for (run, summary) in record.runs.iter().zip(Summary::of(record).runs) {
+        block(&mut out, run, &summary);
+    }
+    out
+}
+
+fn block(out: &mut String, run: &Run, summary: &RunSummary) {
+    let seconds = run.elapsed_ns as f64 / 1e9;
+    let _ = writeln!(out, "{seconds:.3}: Run took {seconds:.0} seconds...");
+    for line in ending(run) {
+        let _ = writeln!(out, "{seconds:.3}: {line}");
+    }
+    let errors = summary.total.figures.counts.error_count();
+    if errors > 0 {
+        let _ = writeln!(out, "{seconds:.3}: {} failed", plural(errors, "operation", "operations"));
+    }
+    let _ = writeln!(out, "{seconds:.3}: Per-Operation Breakdown");
+    for row in summary.rows.iter().rev() {
+        let f = &row.figures;
+        let (min, max) = f.latency.map_or((0, 0), |l| (l.min, l.max));
+        let _ = writeln!(
+            out,
+            "{:<20} {}ops {:8.0}ops/s {:5.1}mb/s {:8.3}ms/op [{:.3}ms - {:5.3}ms]",
+            line_of(&row.label),
+            f.counts.ops,
+            f.ops_per_s,
+            mb_per_s(f),
+            mean_ms(f),
+            min as f64 / 1e6,
+            max as f64 / 1e6,
+        );
+    }
+    let total = &summary.total;
+    let _ = writeln!(
+        out,
+        "{seconds:.3}: IO Summary: {:5} ops {:5.3} ops/s {:.0}/{:.0} rd/wr {:5.1}mb/s {:5.3}ms/op",
+        total.figures.counts.ops,
+        total.figures.ops_per_s,
+        total.reads_per_s,
+        total.writes_per_s,
+        mb_per_s(&total.figures),
+        mean_ms(&total.figures),
+    );
+}
+
+fn mb_per_s(figures: &Figures) -> f64 {
+    figures.bytes_per_s / f64::from(1 << 20)
+}
+
+fn mean_ms(figures: &Figures) -> f64 {
+    figures.latency.map_or(0.0, |l| l.mean / 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Ended, FlowopClass};
+    use crate::summary::sample::{flowop, idle, sample};
+
+    #[test]
+    fn the_sample() {
+        // small: 4 000 000 bytes / 2^20 / 2 s = 1.907 MB/s; large: 1 000 000 / 2^20 / 2 = 0.477; both 2.384.
+        // delay1 has a line and is not in the summary: (1000 + 60) us / 6 operations = 0.177 ms.
+        insta::assert_snapshot!(render(&sample()), @r"
+        wlrun 0.1.0
+        2.000: Run took 2 seconds...
+        2.000: Per-Operation Breakdown
+        delay1               3ops        2ops/s   0.0mb/s    1.000ms/op [1.000ms - 1.000ms]
+        reader.large.read1   2ops        1ops/s   0.5mb/s    0.030ms/op [0.020ms - 0.040ms]
+        reader.small.read1   4ops        2ops/s   1.9mb/s    0.250ms/op [0.100ms - 0.400ms]
+        2.000: IO Summary:     6 ops 3.000 ops/s 3/0 rd/wr   2.4mb/s 0.177ms/op
+        ");
+    }
+
+    #[test]
+    fn a_run_of_the_usual_size_fills_the_columns() {
+        let mut record = sample();
+        let run = &mut record.runs[0];
+        run.elapsed_ns = 61_156_700_000;
+        run.flowops = vec![
+            flowop("closefile1", FlowopClass::Metadata, "t", &[4_000; 1234], 0),
+            flowop("writewholefile-name", FlowopClass::Write, "t", &[12_345_678; 3000], 0),
+            flowop("aname-longer-than-its-column", FlowopClass::Read, "t", &[999_999_999; 5765], 20_000_000_000),
+        ];
+        // Per second of 61.1567: 1234 -> 20.18, 3000 -> 49.05, 5765 -> 94.27, all 9999 -> 163.498.
+        // 20e9 / 2^20 / 61.1567 = 311.9.  (5765 * 999.999999 + 3000 * 12.345678 + 1234 * 0.004) / 9999 = 580.262 ms.
+        assert_eq!(
+            render(&record),
+            "wlrun 0.1.0\n\
+             61.157: Run took 61 seconds...\n\
+             61.157: Per-Operation Breakdown\n\
+             aname-longer-than-its-column 5765ops       94ops/s 311.9mb/s 1000.000ms/op [1000.000ms - 1000.000ms]\n\
+             writewholefile-name  3000ops       49ops/s   0.0mb/s   12.346ms/op [12.346ms - 12.346ms]\n\
+             closefile1           1234ops       20ops/s   0.0mb/s    0.004ms/op [0.004ms - 0.004ms]\n\
+             61.157: IO Summary:  9999 ops 163.498 ops/s 94/49 rd/wr 311.9mb/s 580.262ms/op\n"
+        );
+    }
+
+    #[test]
+    fn a_run_that_did_nothing_shows_zeros_and_one_that_failed_says_so() {
+        let mut record = idle();
+        let run = &mut record.runs[0];
+        run.elapsed_ns = 0;
+        run.complete = false;
+        run.ended = Ended::Error;
+        run.flowops.truncate(1);
+        run.flowops[0].counts.errors = [("EIO".into(), 1)].into();
+        assert_eq!(
+            render(&record),
+            "wlrun 0.1.0\n\
+             0.000: Run took 0 seconds...\n\
+             0.000: run incomplete: an operation failed after 0 ns\n\
+             0.000: 1 operation failed\n\
+             0.000: Per-Operation Breakdown\n\
+             read1                0ops        0ops/s   0.0mb/s    0.000ms/op [0.000ms - 0.000ms]\n\
+             0.000: IO Summary:     0 ops 0.000 ops/s 0/0 rd/wr   0.0mb/s 0.000ms/op\n"
+        );
+    }
+
+    /// C's printf rounds the exact binary value, and a half to the even neighbour.
+    #[test]
+    fn figures_are_rounded_as_printf_does() {
+        let shown: Vec<String> = [0.5, 1.5, 2.5, 3.5, 2.500_000_1].iter().map(|x| format!("{x:.0}")).collect();
+        assert_eq!(shown, ["0", "2", "2", "4", "3"]);
+        // 0.0625 and 0.1875 are binary fractions, halves of a thousandth; 1.0005 is a little less than it looks.
+        let shown: Vec<String> = [0.0625, 0.1875, 1.0005].iter().map(|x| format!("{x:.3}")).collect();
+        assert_eq!(shown, ["0.062", "0.188", "1.000"]);
+    }
+}

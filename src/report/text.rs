@@ -1,0 +1,294 @@
+//! The report for people. ASCII but for the names of others, so that it can be read under `LANG=C`.
+
+use super::table::Table;
+use super::{ending, line_of, plural};
+use crate::record::{Environment, Failure, Run, RunRecord, WorkloadRecord};
+use crate::summary::{Cell, Figures, METRICS, Row, RunSummary, Summary};
+use crate::units;
+use std::fmt::Write as _;
+
+/// The whole report.
+pub(super) fn render(record: &RunRecord) -> String {
+    let mut out = header(record);
+    if record.runs.is_empty() {
+        out.push_str("\n\nno run took place\n");
+        return out;
+    }
+    out.push('\n');
+    for (at, (run, summary)) in record.runs.iter().zip(Summary::of(record).runs).enumerate() {
+        out.push('\n');
+        if record.runs.len() > 1 {
+            let _ = writeln!(out, "run {} of {}  {}", at + 1, record.runs.len(), units::duration(run.elapsed_ns));
+        }
+        block(&mut out, run, &summary);
+    }
+    out.push_str("MB = 10^6 bytes\n");
+    out
+}
+
+/// One line: what was run, on what, by how many, for how long.
+fn header(record: &RunRecord) -> String {
+    let workload = &record.workload;
+    let mut parts = vec![
+        format!("wlrun {}", line_of(&record.wlrun)),
+        line_of(&workload.name),
+        files(workload, &record.environment),
+        workers(workload),
+    ];
+    // Several runs have a time each, which stands above their tables.
+    if let [run] = record.runs.as_slice() {
+        parts.push(units::duration(run.elapsed_ns));
+    }
+    parts.push(format!("seed {}", record.seed));
+    parts.join("  ")
+}
+
+/// `10000 files, 1.25 GB in /mnt/nfs (nfs4, server:/export)`.
+fn files(workload: &WorkloadRecord, environment: &Environment) -> String {
+    let mut text = if workload.files == 0 {
+        "no files".to_owned()
+    } else {
+        format!("{}, {}", plural(workload.files, "file", "files"), units::bytes(workload.bytes))
+    };
+    if let Some(target) = &environment.target {
+        let _ = write!(text, " in {}", line_of(target));
+        let mount: Vec<String> =
+            [&environment.fs_type, &environment.fs_source].into_iter().flatten().map(|t| line_of(t)).collect();
+        if !mount.is_empty() {
+            let _ = write!(text, " ({})", mount.join(", "));
+        }
+    }
+    text
+}
+
+/// `1 process x 50 threads`. Several processes may have unlike numbers of threads, so there the sum is shown.
+fn workers(workload: &WorkloadRecord) -> String {
+    let by = if workload.processes == 1 { " x " } else { ", " };
+    plural(workload.processes, "process", "processes") + by + &plural(workload.threads, "thread", "threads")
+}
+
+fn block(out: &mut String, run: &Run, summary: &RunSummary) {
+    out.push_str(&table(summary));
+    totals(out, summary);
+    for row in &summary.rows {
+        let errors = &row.figures.counts.errors;
+        if !errors.is_empty() {
+            let list: Vec<String> = errors.iter().map(|(name, count)| format!("{} x {count}", line_of(name))).collect();
+            let _ = writeln!(out, "  {}: {}", line_of(&row.label), list.join(", "));
+        }
+    }
+    for failure in &run.failures {
+        let _ = writeln!(out, "failed: {}", line_of(&in_words(failure)));
+    }
+    for line in ending(run) {
+        let _ = writeln!(out, "{line}");
+    }
+    for warning in &run.warnings {
+        let _ = writeln!(out, "warning: {} {}", line_of(&warning.code), line_of(&warning.message));
+    }
+}
+
+/// The flowops, their total, and below it what is not in it.
+fn table(summary: &RunSummary) -> String {
+    let metrics = || METRICS.iter().filter(|m| m.in_table);
+    let cells = |figures: &Figures| metrics().map(|m| (m.value)(figures).to_string()).collect::<Vec<_>>();
+    let (io, control): (Vec<&Row>, Vec<&Row>) = summary.rows.iter().partition(|row| row.class.is_io());
+    let mut table = Table::new(std::iter::once("flowop").chain(metrics().map(|m| m.header)));
+    for row in io {
+        table.push(std::iter::once(line_of(&row.label)).chain(cells(&row.figures)));
+    }
+    table.push(std::iter::once("total".to_owned()).chain(cells(&summary.total.figures)));
+    for row in control {
+        table.push(std::iter::once(format!("{} (not in total)", line_of(&row.label))).chain(cells(&row.figures)));
+    }
+    table.render()
+}
+
+/// `reads 4945 ops/s 689.1 MB/s   writes 9891 ops/s 691.8 MB/s   CPU 31.0 us/op   errors 0`, and what else there was.
+fn totals(out: &mut String, summary: &RunSummary) {
+    let total = &summary.total;
+    let counts = &total.figures.counts;
+    let flow = |name: &str, ops: f64, bytes: f64| match Cell::BytesPerSecond(bytes) {
+        Cell::BytesPerSecond(0.0) => format!("{name} {} ops/s", whole(ops)),
+        cell => format!("{name} {} ops/s {cell} MB/s", whole(ops)),
+    };
+    let cpu = total.cpu_ns_per_op.map_or("-".into(), |nanos| units::duration(nanos.round() as u64) + "/op");
+    let line = [
+        flow("reads", total.reads_per_s, total.bytes_read_per_s),
+        flow("writes", total.writes_per_s, total.bytes_written_per_s),
+        format!("CPU {cpu}"),
+        format!("errors {}", counts.error_count()),
+    ];
+    let _ = writeln!(out, "{}", line.join("   "));
+    let rest: Vec<String> =
+        [("auto opens", counts.auto_opens), ("skipped", counts.skipped), ("in flight at the end", counts.in_flight)]
+            .into_iter()
+            .filter(|(_, count)| *count > 0)
+            .map(|(name, count)| format!("{name} {count}"))
+            .collect();
+    if !rest.is_empty() {
+        let _ = writeln!(out, "{}", rest.join("   "));
+    }
+}
+
+/// A rate within a line, where no column of decimals wants to line up: none from 100 on.
+fn whole(rate: f64) -> String {
+    if rate >= 99.95 { format!("{rate:.0}") } else { Cell::PerSecond(rate).to_string() }
+}
+
+/// `reader.0 small.3 read1: pread: ... (EIO)`.
+fn in_words(failure: &Failure) -> String {
+    let place = [Some(&failure.process), failure.thread.as_ref(), failure.flowop.as_ref()];
+    let place: Vec<&str> = place.into_iter().flatten().map(String::as_str).collect();
+    let errno = failure.errno.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
+    format!("{}: {}{errno}", place.join(" "), failure.message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Ended, FlowopClass};
+    use crate::summary::sample::{flowop, idle, sample};
+
+    #[test]
+    fn the_sample() {
+        // 4 MB and 1 MB in 2 s; (250 * 4 + 30 * 2) us / 6 = 177 us; of six, rank 3 is 100 us and rank 6 is 400 us.
+        insta::assert_snapshot!(render(&sample()), @r"
+        wlrun 0.1.0  twins  10000 files, 1.25 GB in /mnt/nfs (nfs4, server:/export)  1 process x 3 threads  2.00 s  seed 7
+
+        flowop                 ops  ops/s   MB/s     mean      p50      p95      p99    p99.9      min      max
+        reader.small.read1       4    2.0    2.0   250 us   200 us   400 us   400 us   400 us   100 us   400 us
+        reader.large.read1       2    1.0  0.500  30.0 us  20.0 us  40.0 us  40.0 us  40.0 us  20.0 us  40.0 us
+        total                    6    3.0    2.5   177 us   100 us   400 us   400 us   400 us  20.0 us   400 us
+        delay1 (not in total)    3    1.5      -  1.00 ms  1.00 ms  1.00 ms  1.00 ms  1.00 ms  1.00 ms  1.00 ms
+        reads 3.0 ops/s 2.5 MB/s   writes 0.0 ops/s   CPU 30.0 us/op   errors 0
+        warning: W003 the working set (1.25 GB) fits in memory (24.0 GB): reads measure this client's cache. Use a larger $nfiles.
+        MB = 10^6 bytes
+        ");
+    }
+
+    #[test]
+    fn nothing_was_done() {
+        let mut record = idle();
+        record.runs[0].elapsed_ns = 0;
+        record.runs[0].warnings.clear();
+        insta::assert_snapshot!(render(&record), @r"
+        wlrun 0.1.0  twins  10000 files, 1.25 GB in /mnt/nfs (nfs4, server:/export)  1 process x 3 threads  0 ns  seed 7
+
+        flowop                 ops  ops/s  MB/s  mean  p50  p95  p99  p99.9  min  max
+        reader.small.read1       0    0.0     -     -    -    -    -      -    -    -
+        reader.large.read1       0    0.0     -     -    -    -    -      -    -    -
+        total                    0    0.0     -     -    -    -    -      -    -    -
+        delay1 (not in total)    0    0.0     -     -    -    -    -      -    -    -
+        reads 0.0 ops/s   writes 0.0 ops/s   CPU -   errors 0
+        MB = 10^6 bytes
+        ");
+    }
+
+    #[test]
+    fn interrupted_with_errors_and_all_that_is_shown_only_where_it_happened() {
+        let mut record = sample();
+        let run = &mut record.runs[0];
+        run.complete = false;
+        run.valid = false;
+        run.ended = Ended::Interrupted;
+        run.reason = Some("interrupted by SIGINT".into());
+        run.requested_ns = Some(60_000_000_000);
+        run.flowops.push(flowop("write1", FlowopClass::Write, "large", &[5_000; 300], 0));
+        run.flowops[3].counts.bytes_written = 1_228_800;
+        run.flowops[3].counts.auto_opens = 300;
+        run.flowops[3].counts.in_flight = 2;
+        run.flowops[0].counts.errors = [("EIO".into(), 1), ("ENOENT".into(), 2)].into();
+        // 1.2288 MB in 2 s; (1060 + 300 * 5) us / 306 = 8.37 us; 180 us / 306 = 588 ns. Of 306, rank 303 (p99) is the
+        // third of 20, 40, 100, 200, 300, 400 us; p50 and p95 are the middle of the bucket 4992 to 5023 ns.
+        run.failures.push(Failure {
+            process: "reader.0".into(),
+            thread: Some("small.0".into()),
+            flowop: Some("read1".into()),
+            errno: Some("EIO".into()),
+            message: "read 4096 bytes at 0 of /mnt/nfs/a\n: Input/output error".into(),
+        });
+        insta::assert_snapshot!(render(&record), @r"
+        wlrun 0.1.0  twins  10000 files, 1.25 GB in /mnt/nfs (nfs4, server:/export)  1 process x 3 threads  2.00 s  seed 7
+
+        flowop                 ops  ops/s   MB/s     mean      p50      p95      p99    p99.9      min      max
+        reader.small.read1       4    2.0    2.0   250 us   200 us   400 us   400 us   400 us   100 us   400 us
+        reader.large.read1       2    1.0  0.500  30.0 us  20.0 us  40.0 us  40.0 us  40.0 us  20.0 us  40.0 us
+        write1                 300  150.0  0.614  5.00 us  5.00 us  5.00 us  5.00 us  5.00 us  5.00 us  5.00 us
+        total                  306  153.0    3.1  8.37 us  5.01 us  5.01 us   100 us   400 us  5.00 us   400 us
+        delay1 (not in total)    3    1.5      -  1.00 ms  1.00 ms  1.00 ms  1.00 ms  1.00 ms  1.00 ms  1.00 ms
+        reads 3.0 ops/s 2.5 MB/s   writes 150 ops/s 0.614 MB/s   CPU 588 ns/op   errors 3
+        auto opens 300   in flight at the end 2
+          reader.small.read1: EIO x 1, ENOENT x 2
+        failed: reader.0 small.0 read1: read 4096 bytes at 0 of /mnt/nfs/a\n: Input/output error (EIO)
+        run incomplete: interrupted by SIGINT after 2.00 s
+        warning: W003 the working set (1.25 GB) fits in memory (24.0 GB): reads measure this client's cache. Use a larger $nfiles.
+        MB = 10^6 bytes
+        ");
+    }
+
+    #[test]
+    fn several_runs_have_a_block_each() {
+        let mut record = sample();
+        record.runs[0].warnings.clear();
+        let mut second = record.runs[0].clone();
+        second.elapsed_ns = 1_000_000_000;
+        second.ended = Ended::Count;
+        second.reason = Some("count1 reached 6 operations".into());
+        second.flowops.pop();
+        record.runs.push(second);
+        insta::assert_snapshot!(render(&record), @r"
+        wlrun 0.1.0  twins  10000 files, 1.25 GB in /mnt/nfs (nfs4, server:/export)  1 process x 3 threads  seed 7
+
+        run 1 of 2  2.00 s
+        flowop                 ops  ops/s   MB/s     mean      p50      p95      p99    p99.9      min      max
+        reader.small.read1       4    2.0    2.0   250 us   200 us   400 us   400 us   400 us   100 us   400 us
+        reader.large.read1       2    1.0  0.500  30.0 us  20.0 us  40.0 us  40.0 us  40.0 us  20.0 us  40.0 us
+        total                    6    3.0    2.5   177 us   100 us   400 us   400 us   400 us  20.0 us   400 us
+        delay1 (not in total)    3    1.5      -  1.00 ms  1.00 ms  1.00 ms  1.00 ms  1.00 ms  1.00 ms  1.00 ms
+        reads 3.0 ops/s 2.5 MB/s   writes 0.0 ops/s   CPU 30.0 us/op   errors 0
+
+        run 2 of 2  1.00 s
+        flowop              ops  ops/s  MB/s     mean      p50      p95      p99    p99.9      min      max
+        reader.small.read1    4    4.0   4.0   250 us   200 us   400 us   400 us   400 us   100 us   400 us
+        reader.large.read1    2    2.0   1.0  30.0 us  20.0 us  40.0 us  40.0 us  40.0 us  20.0 us  40.0 us
+        total                 6    6.0   5.0   177 us   100 us   400 us   400 us   400 us  20.0 us   400 us
+        reads 6.0 ops/s 5.0 MB/s   writes 0.0 ops/s   CPU 30.0 us/op   errors 0
+        run ended after 1.00 s of 2.00 s: count1 reached 6 operations
+        MB = 10^6 bytes
+        ");
+    }
+
+    #[test]
+    fn names_are_never_cut_and_may_be_any_text() {
+        let mut record = sample();
+        record.runs[0].flowops[0].name = "n".repeat(100);
+        record.runs[0].flowops[1].name = "st é中".into();
+        let text = render(&record);
+        assert!(text.contains(&"n".repeat(100)));
+        assert!(text.contains("st é中 "));
+    }
+
+    #[test]
+    fn what_is_not_known_is_left_out_of_the_header() {
+        let mut record = sample();
+        record.environment = Environment::default();
+        record.workload.files = 0;
+        record.workload.processes = 2;
+        record.runs.clear();
+        assert_eq!(
+            render(&record),
+            "wlrun 0.1.0  twins  no files  2 processes, 3 threads  seed 7\n\nno run took place\n"
+        );
+        record.workload.files = 1;
+        record.workload.threads = 1;
+        record.workload.processes = 1;
+        record.environment.target = Some("/mnt".into());
+        assert!(render(&record).contains("  1 file, 1.25 GB in /mnt  1 process x 1 thread  seed 7\n"));
+    }
+
+    #[test]
+    fn all_but_names_is_ascii() {
+        assert!(render(&sample()).is_ascii());
+    }
+}

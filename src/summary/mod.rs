@@ -1,0 +1,338 @@
+//! What a record says: rates, latency statistics, totals.
+//!
+//! A [`Summary`] is a pure function of a [`RunRecord`], so a saved record says the same as the run did.
+
+use crate::record::{Counts, FlowopClass, FlowopRecord, Histogram, Interval, IntervalCounts, Run, RunRecord};
+
+pub mod metric;
+#[cfg(test)]
+pub(crate) mod sample;
+pub mod warning;
+
+pub use metric::{Cell, METRICS, Metric};
+pub use warning::{WARNINGS, WarningDef, warnings};
+
+/// What all runs of a record say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// In the order of [`RunRecord::runs`].
+    pub runs: Vec<RunSummary>,
+}
+
+/// What one run says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunSummary {
+    /// In the order of [`Run::flowops`].
+    pub rows: Vec<Row>,
+    /// All flowops that do I/O together.
+    pub total: Total,
+    /// In the order of [`Run::intervals`].
+    pub intervals: Vec<IntervalSummary>,
+}
+
+/// One flowop of one thread of one process, all instances together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// What a report calls it: its name where no other flowop of the run has that, else `process.thread.name`, and
+    /// where even that is not unique, with `#1`, `#2` in the order of definition.
+    pub label: String,
+    /// What kind of work it does.
+    pub class: FlowopClass,
+    /// Its figures.
+    pub figures: Figures,
+}
+
+/// The figures that a flowop and a total have in common.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figures {
+    /// What was counted.
+    pub counts: Counts,
+    /// Operations per second of the measured window.
+    pub ops_per_s: f64,
+    /// Bytes read and written per second of the measured window.
+    pub bytes_per_s: f64,
+    /// None where no operation finished.
+    pub latency: Option<Latency>,
+}
+
+/// All flowops of a run that do I/O (data and metadata; no delays, limiters, semaphores).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Total {
+    /// Latencies are those of the merged histograms: each operation counts once.
+    pub figures: Figures,
+    /// Operations of class read per second.
+    pub reads_per_s: f64,
+    /// Operations of class write per second.
+    pub writes_per_s: f64,
+    /// Operations of class metadata per second.
+    pub metadata_per_s: f64,
+    /// Bytes read per second.
+    pub bytes_read_per_s: f64,
+    /// Bytes written per second.
+    pub bytes_written_per_s: f64,
+    /// Processor time of the workers for each operation, in nanoseconds; none where no operation finished.
+    pub cpu_ns_per_op: Option<f64>,
+}
+
+/// What one interval says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IntervalSummary {
+    /// In the order of [`Run::flowops`].
+    pub rows: Vec<IntervalFigures>,
+    /// All flowops that do I/O together.
+    pub total: IntervalFigures,
+}
+
+/// The figures of a flowop, or a total, within an interval.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IntervalFigures {
+    /// What was counted.
+    pub counts: IntervalCounts,
+    /// Operations per second of the interval.
+    pub ops_per_s: f64,
+    /// Bytes read and written per second of the interval.
+    pub bytes_per_s: f64,
+    /// Mean latency in nanoseconds; none where no operation finished.
+    pub latency_mean_ns: Option<f64>,
+}
+
+/// Latency of operations, in nanoseconds. Mean, deviation, least and greatest are exact; a percentile is within 0.4 %
+/// (see [`Histogram::percentile_ns`]).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Latency {
+    /// Number of operations.
+    pub count: u64,
+    /// The least.
+    pub min: u64,
+    /// Sum divided by count.
+    pub mean: f64,
+    /// Standard deviation of the population.
+    pub stddev: f64,
+    /// What half of the operations did not exceed.
+    pub p50: u64,
+    /// What 90 % of the operations did not exceed.
+    pub p90: u64,
+    /// What 95 % of the operations did not exceed.
+    pub p95: u64,
+    /// What 99 % of the operations did not exceed.
+    pub p99: u64,
+    /// What 99.9 % of the operations did not exceed.
+    pub p99_9: u64,
+    /// What 99.99 % of the operations did not exceed.
+    pub p99_99: u64,
+    /// The greatest.
+    pub max: u64,
+}
+
+impl Latency {
+    /// Of a histogram; none where it has no operation.
+    pub fn of(histogram: &Histogram) -> Option<Self> {
+        let mean = histogram.mean_ns()?;
+        // The whole numbers of `stddev_ns` end at about 5 million operations of an hour each; beyond, floating point.
+        let stddev = histogram
+            .stddev_ns()
+            .unwrap_or_else(|| (histogram.sum_squares as f64 / histogram.count as f64 - mean * mean).max(0.0).sqrt());
+        Some(Latency {
+            count: histogram.count,
+            min: histogram.min_ns,
+            mean,
+            stddev,
+            p50: histogram.percentile_ns(50.0)?,
+            p90: histogram.percentile_ns(90.0)?,
+            p95: histogram.percentile_ns(95.0)?,
+            p99: histogram.percentile_ns(99.0)?,
+            p99_9: histogram.percentile_ns(99.9)?,
+            p99_99: histogram.percentile_ns(99.99)?,
+            max: histogram.max_ns,
+        })
+    }
+}
+
+impl Summary {
+    /// What `record` says.
+    pub fn of(record: &RunRecord) -> Self {
+        Summary { runs: record.runs.iter().map(RunSummary::of).collect() }
+    }
+}
+
+impl RunSummary {
+    /// What one run says.
+    pub fn of(run: &Run) -> Self {
+        let rows = run
+            .flowops
+            .iter()
+            .zip(labels(&run.flowops))
+            .map(|(flowop, label)| Row {
+                label,
+                class: flowop.class,
+                figures: Figures::of(flowop.counts.clone(), &flowop.histogram, run.elapsed_ns),
+            })
+            .collect();
+        let intervals = run.intervals.iter().map(|interval| IntervalSummary::of(interval, &run.flowops)).collect();
+        RunSummary { rows, total: Total::of(run), intervals }
+    }
+}
+
+impl Figures {
+    fn of(counts: Counts, histogram: &Histogram, elapsed_ns: u64) -> Self {
+        Figures {
+            ops_per_s: per_second(counts.ops, elapsed_ns),
+            bytes_per_s: per_second(counts.bytes_read + counts.bytes_written, elapsed_ns),
+            latency: Latency::of(histogram),
+            counts,
+        }
+    }
+}
+
+impl Total {
+    fn of(run: &Run) -> Self {
+        let mut counts = Counts::default();
+        let mut histogram = Histogram::default();
+        for flowop in run.flowops.iter().filter(|f| f.class.is_io()) {
+            counts.merge(&flowop.counts);
+            histogram.merge(&flowop.histogram);
+        }
+        let class_per_s = |class| {
+            let ops = run.flowops.iter().filter(|f| f.class == class).map(|f| f.counts.ops).sum();
+            per_second(ops, run.elapsed_ns)
+        };
+        Total {
+            reads_per_s: class_per_s(FlowopClass::Read),
+            writes_per_s: class_per_s(FlowopClass::Write),
+            metadata_per_s: class_per_s(FlowopClass::Metadata),
+            bytes_read_per_s: per_second(counts.bytes_read, run.elapsed_ns),
+            bytes_written_per_s: per_second(counts.bytes_written, run.elapsed_ns),
+            cpu_ns_per_op: (counts.ops > 0).then(|| run.cpu_ns as f64 / counts.ops as f64),
+            figures: Figures::of(counts, &histogram, run.elapsed_ns),
+        }
+    }
+}
+
+impl IntervalSummary {
+    fn of(interval: &Interval, flowops: &[FlowopRecord]) -> Self {
+        let length = interval.end_ns.saturating_sub(interval.start_ns);
+        let mut total = IntervalCounts::default();
+        for (counts, _) in interval.flowops.iter().zip(flowops).filter(|(_, f)| f.class.is_io()) {
+            total.ops += counts.ops;
+            total.bytes_read += counts.bytes_read;
+            total.bytes_written += counts.bytes_written;
+            total.latency_sum_ns += counts.latency_sum_ns;
+        }
+        IntervalSummary {
+            rows: interval.flowops.iter().map(|counts| IntervalFigures::of(counts.clone(), length)).collect(),
+            total: IntervalFigures::of(total, length),
+        }
+    }
+}
+
+impl IntervalFigures {
+    fn of(counts: IntervalCounts, length_ns: u64) -> Self {
+        IntervalFigures {
+            ops_per_s: per_second(counts.ops, length_ns),
+            bytes_per_s: per_second(counts.bytes_read + counts.bytes_written, length_ns),
+            latency_mean_ns: (counts.ops > 0).then(|| counts.latency_sum_ns as f64 / counts.ops as f64),
+            counts,
+        }
+    }
+}
+
+/// A rate; 0 where no time has passed, so that no report ever shows a NaN or an infinity.
+fn per_second(count: u64, nanos: u64) -> f64 {
+    if nanos == 0 { 0.0 } else { count as f64 / (nanos as f64 / 1e9) }
+}
+
+/// A name for each flowop that no other has; see [`Row::label`].
+fn labels(flowops: &[FlowopRecord]) -> Vec<String> {
+    let qualified: Vec<String> = flowops.iter().map(|f| format!("{}.{}.{}", f.process, f.thread, f.name)).collect();
+    (0..flowops.len())
+        .map(|at| {
+            if flowops.iter().filter(|f| f.name == flowops[at].name).count() == 1 {
+                return flowops[at].name.clone();
+            }
+            let same = |upto: usize| qualified[..upto].iter().filter(|q| **q == qualified[at]).count();
+            if same(flowops.len()) == 1 { qualified[at].clone() } else { format!("{}#{}", qualified[at], same(at + 1)) }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_of_the_real_window_and_totals_leave_pacing_out() {
+        let run = &Summary::of(&sample::sample()).runs[0];
+        // 4 and 2 operations in 2 s; 3 more of delay1, which are not in the total.
+        assert_eq!(run.rows.iter().map(|r| r.figures.ops_per_s).collect::<Vec<_>>(), [2.0, 1.0, 1.5]);
+        assert_eq!((run.total.figures.counts.ops, run.total.figures.ops_per_s), (6, 3.0));
+        assert_eq!((run.total.reads_per_s, run.total.writes_per_s, run.total.metadata_per_s), (3.0, 0.0, 0.0));
+        // 4 MB + 1 MB in 2 s.
+        assert_eq!(run.total.bytes_read_per_s, 2_500_000.0);
+        // 180 us of processor time for 6 operations.
+        assert_eq!(run.total.cpu_ns_per_op, Some(30_000.0));
+    }
+
+    #[test]
+    fn the_latency_of_the_total_is_per_operation() {
+        let run = &Summary::of(&sample::sample()).runs[0];
+        let total = run.total.figures.latency.unwrap();
+        // (100 + 200 + 300 + 400 + 20 + 40) us / 6. The mean of the two means would be (250 + 30) / 2 = 140 us.
+        assert_eq!(total.mean, 1_060_000.0 / 6.0);
+        assert_eq!((total.min, total.max, total.count), (20_000, 400_000, 6));
+        // Sorted: 20 40 100 200 300 400; rank 3 is 100 us. The middle of its bucket, 99 840 to 100 351, stands for it.
+        assert_eq!(total.p50, 100_096);
+        // Each 90th or higher percentile of six is the sixth.
+        assert_eq!((total.p90, total.p99_99), (400_000, 400_000));
+    }
+
+    #[test]
+    fn interval_rates_are_of_the_interval() {
+        let run = &Summary::of(&sample::sample()).runs[0];
+        let second = &run.intervals[1];
+        // The second interval is half a second long and has 1 + 1 operations of class read.
+        assert_eq!((second.total.counts.ops, second.total.ops_per_s), (2, 4.0));
+        assert_eq!(second.total.latency_mean_ns, Some(220_000.0));
+    }
+
+    #[test]
+    fn nothing_is_no_number_where_no_time_has_passed_or_nothing_was_done() {
+        let mut record = sample::sample();
+        record.runs[0].elapsed_ns = 0;
+        record.runs[0].intervals[0].end_ns = 0;
+        let run = &Summary::of(&record).runs[0];
+        assert_eq!(
+            (run.total.figures.ops_per_s, run.total.figures.bytes_per_s, run.total.reads_per_s),
+            (0.0, 0.0, 0.0)
+        );
+        assert_eq!(run.intervals[0].total.ops_per_s, 0.0);
+
+        let run = &Summary::of(&sample::idle()).runs[0];
+        assert_eq!((run.total.figures.ops_per_s, run.total.cpu_ns_per_op), (0.0, None));
+        assert_eq!(run.total.figures.latency, None);
+        assert_eq!(run.intervals[0].total.latency_mean_ns, None);
+    }
+
+    #[test]
+    fn a_label_is_as_short_as_it_can_be_and_never_that_of_another() {
+        let mut flowops = sample::sample().runs.remove(0).flowops;
+        assert_eq!(labels(&flowops), ["reader.small.read1", "reader.large.read1", "delay1"]);
+        flowops[1].thread = "small".into();
+        assert_eq!(labels(&flowops), ["reader.small.read1#1", "reader.small.read1#2", "delay1"]);
+    }
+
+    #[test]
+    fn a_deviation_beyond_the_whole_numbers_is_still_one() {
+        // Sum of squares times count is beyond 2^128.
+        let hour: u64 = 3_600_000_000_000;
+        let histogram = Histogram {
+            count: 3 << 20,
+            sum_ns: (2 << 20) * hour,
+            sum_squares: u128::MAX / 4,
+            min_ns: 0,
+            max_ns: hour,
+            buckets: vec![3 << 20],
+        };
+        assert_eq!(histogram.stddev_ns(), None);
+        assert!(Latency::of(&histogram).unwrap().stddev.is_finite());
+    }
+}

@@ -1,0 +1,246 @@
+//! What a reader must know about the figures of a run: each warning's test, its words, and what it means.
+
+use crate::record::{Ended, Environment, FlowopClass, Run, WarningRecord, WorkloadRecord};
+use crate::units;
+
+/// A warning that a run may get.
+pub struct WarningDef {
+    /// `W003`; never given to another warning.
+    pub code: &'static str,
+    /// The warning in a few words.
+    pub title: &'static str,
+    /// What it means, what may have caused it, and which option helps.
+    pub explanation: &'static str,
+    /// The message with the run's figures; none where the warning does not apply.
+    pub message: fn(&WorkloadRecord, &Run, &Environment) -> Option<String>,
+}
+
+/// In the order of their codes.
+pub static WARNINGS: &[WarningDef] = &[
+    WarningDef {
+        code: "W001",
+        title: "the run ended early because no file was left",
+        explanation: "A flowop creates, deletes or opens a file of a kind of which none was left: each file of the \
+                      set exists already, or none does, and no other flowop changes that. The figures cover the \
+                      time until then. They are right, but of a shorter run than was asked for, and its last part \
+                      may differ from the rest.\n\n\
+                      Use a larger $nfiles so that the files last for the whole run, leave some of them to be made \
+                      (prealloc), or pair each createfile with a deletefile.",
+        message: |workload, run, _| {
+            (run.ended == Ended::RanDry)
+                .then(|| format!("the files ran out: {}. Use {}.", covered(run), more_files(workload)))
+        },
+    },
+    WarningDef {
+        code: "W002",
+        title: "a flowop was never executed",
+        explanation: "The workload has a flowop that did not finish a single operation in the measured window, so \
+                      the run does not measure what the workload describes. Either the run was too short for a \
+                      thread to come to it, or an earlier flowop of the thread held the thread up, or there never \
+                      was a file that it may use.\n\n\
+                      Use a longer --runtime; see `wlrun plan` for the order of the flowops and the number of files.",
+        message: |_, run, _| never_executed(run),
+    },
+    WarningDef {
+        code: "W003",
+        title: "the working set fits in memory",
+        explanation: "The files of the workload together are smaller than the memory of this machine. After the \
+                      first pass their data is in the page cache, and a read is answered from there: the figures of \
+                      reads are those of this machine's memory, not of the file system or the server.\n\n\
+                      Use a larger $nfiles or $meanfilesize, at least twice the memory, or direct I/O where the \
+                      workload offers it. Where the cache is what you mean to measure, nothing is wrong.",
+        message: |workload, run, environment| fits_in_memory(workload, run, environment),
+    },
+    WarningDef {
+        code: "W004",
+        title: "operations failed",
+        explanation: "The file system answered operations with an error. They are counted by flowop and errno, and \
+                      are in no number of operations, rate or latency. A failing operation is often faster or \
+                      slower than one that does its work, and a thread that meets many of them puts another load on \
+                      the file system than the workload describes.\n\n\
+                      Look at the error first: ENOSPC and EDQUOT want room, EMFILE wants a higher limit of \
+                      descriptors, EIO and ESTALE want a look at the server. --on-error stop ends the run at the \
+                      first.",
+        message: |_, run, _| failed(run),
+    },
+    WarningDef {
+        code: "W005",
+        title: "the run was shorter than asked for",
+        explanation: "The workload came to its own end before the time was up: its threads were done, or a \
+                      finishoncount or finishonbytes was reached. The figures are right, but of a shorter run; a \
+                      short run says little about the slow operations, and start and end weigh more in it.\n\n\
+                      Use a larger count, or a --runtime that the workload does not reach the end of.",
+        message: |_, run, _| {
+            let short = run.requested_ns.is_some_and(|asked| run.elapsed_ns < asked);
+            (short && matches!(run.ended, Ended::Done | Ended::Count))
+                .then(|| format!("the workload came to its own end: {}", covered(run)))
+        },
+    },
+];
+
+/// The warning with this code.
+pub fn find(code: &str) -> Option<&'static WarningDef> {
+    WARNINGS.iter().find(|w| w.code.eq_ignore_ascii_case(code))
+}
+
+/// What a reader must know about the figures of `run`, in the order of the codes.
+///
+/// For whoever makes a record, which keeps them; a report shows those that are kept.
+pub fn warnings(workload: &WorkloadRecord, run: &Run, environment: &Environment) -> Vec<WarningRecord> {
+    WARNINGS
+        .iter()
+        .filter_map(|def| {
+            let message = (def.message)(workload, run, environment)?;
+            Some(WarningRecord { code: def.code.into(), message })
+        })
+        .collect()
+}
+
+/// How much of what was asked for the figures are of.
+fn covered(run: &Run) -> String {
+    let asked = run.requested_ns.map(|asked| format!(" of the {} asked for", units::duration(asked)));
+    format!("the figures cover {}{}", units::duration(run.elapsed_ns), asked.unwrap_or_default())
+}
+
+/// A workload that calls the number otherwise would look in vain for $nfiles.
+fn more_files(workload: &WorkloadRecord) -> &'static str {
+    if workload.parameters.contains_key("nfiles") { "a larger $nfiles" } else { "more files" }
+}
+
+fn never_executed(run: &Run) -> Option<String> {
+    let idle: Vec<String> = run
+        .flowops
+        .iter()
+        .zip(super::labels(&run.flowops))
+        // Where all operations of a flowop failed, W004 says so.
+        .filter(|(f, _)| f.class.is_io() && f.counts.ops == 0 && f.counts.error_count() == 0)
+        .map(|(f, label)| match (f.counts.in_flight, f.counts.skipped) {
+            (0, 0) => label,
+            (0, skipped) => format!("{label} ({skipped} times there was no file it may use)"),
+            (in_flight, _) => format!("{label} ({in_flight} begun, none finished)"),
+        })
+        .collect();
+    (!idle.is_empty()).then(|| format!("never executed in the measured window: {}", idle.join(", ")))
+}
+
+fn fits_in_memory(workload: &WorkloadRecord, run: &Run, environment: &Environment) -> Option<String> {
+    let memory = environment.memory_bytes?;
+    let reads = run.flowops.iter().any(|f| f.class == FlowopClass::Read);
+    if !reads || workload.bytes == 0 || workload.bytes > memory {
+        return None;
+    }
+    Some(format!(
+        "the working set ({}) fits in memory ({}): reads measure this client's cache. Use {}.",
+        units::bytes(workload.bytes),
+        units::bytes(memory),
+        more_files(workload)
+    ))
+}
+
+fn failed(run: &Run) -> Option<String> {
+    let mut by_errno = std::collections::BTreeMap::new();
+    for (errno, count) in run.flowops.iter().flat_map(|f| &f.counts.errors).filter(|(_, count)| **count > 0) {
+        *by_errno.entry(errno).or_insert(0) += count;
+    }
+    let all: u64 = by_errno.values().sum();
+    let list: Vec<String> = by_errno.iter().map(|(errno, count)| format!("{errno} x {count}")).collect();
+    let (operations, are) = if all == 1 { ("operation", "is") } else { ("operations", "are") };
+    (all > 0).then(|| format!("{all} {operations} failed ({}) and {are} in no rate or latency", list.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::RunRecord;
+    use crate::summary::sample::{idle, sample};
+
+    fn of(record: &RunRecord) -> Vec<String> {
+        warnings(&record.workload, &record.runs[0], &record.environment)
+            .into_iter()
+            .map(|w| format!("{} {}", w.code, w.message))
+            .collect()
+    }
+
+    /// The sample with files that no memory holds: no warning is left.
+    fn quiet() -> RunRecord {
+        let mut record = sample();
+        record.workload.bytes = 48_000_000_000;
+        record
+    }
+
+    #[test]
+    fn a_run_that_is_what_was_asked_for_has_none() {
+        assert_eq!(of(&quiet()), [""; 0]);
+    }
+
+    #[test]
+    fn w001_w005_an_early_end_is_told_once() {
+        let mut record = quiet();
+        let run = &mut record.runs[0];
+        run.requested_ns = Some(60_000_000_000);
+        run.ended = Ended::RanDry;
+        assert_eq!(
+            of(&record),
+            ["W001 the files ran out: the figures cover 2.00 s of the 60.0 s asked for. Use a larger $nfiles."]
+        );
+        record.runs[0].ended = Ended::Count;
+        assert_eq!(
+            of(&record),
+            ["W005 the workload came to its own end: the figures cover 2.00 s of the 60.0 s asked for"]
+        );
+        record.runs[0].requested_ns = None;
+        assert_eq!(of(&record), [""; 0]);
+    }
+
+    #[test]
+    fn w002_names_each_flowop_and_not_those_that_only_wait() {
+        let mut record = idle();
+        record.workload.bytes = 0;
+        record.runs[0].flowops[0].counts.in_flight = 2;
+        record.runs[0].flowops[1].name = "stat1".into();
+        assert_eq!(of(&record), ["W002 never executed in the measured window: read1 (2 begun, none finished), stat1"]);
+        record.runs[0].flowops[0].counts.errors = [("EIO".into(), 1)].into();
+        assert_eq!(
+            of(&record),
+            [
+                "W002 never executed in the measured window: stat1",
+                "W004 1 operation failed (EIO x 1) and is in no rate or latency"
+            ]
+        );
+    }
+
+    #[test]
+    fn w003_wants_reads_and_bytes_and_a_memory_that_is_known() {
+        let mut record = sample();
+        assert_eq!(
+            of(&record),
+            ["W003 the working set (1.25 GB) fits in memory (24.0 GB): reads measure this client's cache. \
+              Use a larger $nfiles."]
+        );
+        record.workload.parameters.clear();
+        assert!(of(&record)[0].ends_with("Use more files."));
+        record.workload.bytes = 0;
+        assert_eq!(of(&record), [""; 0]);
+        record.workload.bytes = 1;
+        record.environment.memory_bytes = None;
+        assert_eq!(of(&record), [""; 0]);
+        record.environment.memory_bytes = Some(2);
+        record.runs[0].flowops.iter_mut().for_each(|f| f.class = FlowopClass::Write);
+        assert_eq!(of(&record), [""; 0]);
+    }
+
+    #[test]
+    fn w004_adds_up_over_the_flowops() {
+        let mut record = quiet();
+        record.runs[0].flowops[0].counts.errors = [("ENOENT".into(), 2), ("EIO".into(), 1)].into();
+        record.runs[0].flowops[1].counts.errors = [("ENOENT".into(), 3), ("EAGAIN".into(), 0)].into();
+        assert_eq!(of(&record), ["W004 6 operations failed (EIO x 1, ENOENT x 5) and are in no rate or latency"]);
+    }
+
+    #[test]
+    fn codes_are_in_order_and_found_in_either_case() {
+        assert!(WARNINGS.windows(2).all(|w| w[0].code < w[1].code));
+        assert_eq!(find("w003").map(|w| w.code), Some("W003"));
+        assert!(find("W999").is_none());
+    }
+}
