@@ -2,10 +2,11 @@
 
 use crate::source::{SourceFile, Span};
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource, Severity};
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 /// How bad a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     /// The workload runs; the reader should know.
     Warning,
@@ -14,7 +15,7 @@ pub enum Level {
 }
 
 /// One finding: what is wrong, where, what was expected there, what to do.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Diagnostic {
     /// Error or warning.
     pub level: Level,
@@ -67,6 +68,7 @@ impl Diagnostic {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
+    seen: HashSet<Diagnostic>,
 }
 
 impl Diagnostics {
@@ -77,7 +79,7 @@ impl Diagnostics {
 
     /// Adds a finding; a second one with the same words at the same place is dropped.
     pub fn push(&mut self, diagnostic: Diagnostic) {
-        if !self.list.contains(&diagnostic) {
+        if self.seen.insert(diagnostic.clone()) {
             self.list.push(diagnostic);
         }
     }

@@ -32,7 +32,7 @@ const TIMES: [(&str, u64); 6] = [
 ///
 /// What is wrong with it, in words.
 pub fn number(text: &str) -> Result<Number, String> {
-    let digits = text.trim_start_matches('-');
+    let digits = text.strip_prefix('-').unwrap_or(text);
     let end = digits.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(digits.len());
     let (figure, suffix) = digits.split_at(end);
     let sign = if text.starts_with('-') { -1.0 } else { 1.0 };
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(number("0.5"), Ok(Number::Real(0.5)));
         assert_eq!(number("10ms"), Ok(Number::Nanos(10_000_000)));
         assert_eq!(number("2min"), Ok(Number::Nanos(120_000_000_000)));
-        for bad in ["1kb", "4q", "1e3", "1.2.3", "9223372036854775807k", "-1s", "0x10"] {
+        for bad in ["1kb", "4q", "--5", "-", "", "1e3", "1.2.3", "9223372036854775807k", "-1s", "0x10"] {
             assert!(number(bad).is_err(), "{bad}");
         }
         assert!(number("99999999999999999999").unwrap_err().contains("too large"));

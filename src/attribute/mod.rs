@@ -17,8 +17,10 @@ pub enum Kind {
     Flag,
     /// A whole number between the two, both included.
     Count(u64, u64),
-    /// A number of bytes, with a suffix k, m, g or t (powers of 1024).
-    Bytes,
+    /// A whole number that may be negative, between the two, both included.
+    Signed(i64, i64),
+    /// A number of bytes, at least this many, with a suffix k, m, g or t (powers of 1024).
+    Bytes(u64),
     /// 0 to 100; the bare name is 100.
     Percent,
     /// A time: a plain number is seconds and may have a fraction; or with a unit, `10ms`.
@@ -40,7 +42,9 @@ impl Kind {
             Kind::Flag => "true or false".into(),
             Kind::Count(min, u64::MAX) => format!("a whole number of {min} or more"),
             Kind::Count(min, max) => format!("a whole number, {min} to {max}"),
-            Kind::Bytes => "a number of bytes, such as 4096, 16k or 1m".into(),
+            Kind::Signed(min, max) => format!("a whole number, {min} to {max}"),
+            Kind::Bytes(0) => "a number of bytes, such as 4096, 16k or 1m".into(),
+            Kind::Bytes(min) => format!("a number of bytes, {min} or more, such as 4096, 16k or 1m"),
             Kind::Percent => "a percentage, 0 to 100".into(),
             Kind::Duration => "a time, such as 1, 0.5 or 10ms".into(),
             Kind::Text => "a text".into(),
@@ -150,7 +154,11 @@ impl AttributeDef {
             Kind::Count(min, max) => {
                 whole(value).filter(|n| (min..=max).contains(n)).map(Typed::Number).ok_or_else(expected)
             }
-            Kind::Bytes => whole(value).map(Typed::Number).ok_or_else(expected),
+            Kind::Signed(min, max) => match value {
+                Value::Int(n) if (min..=max).contains(n) => Ok(Typed::Signed(*n)),
+                _ => Err(expected()),
+            },
+            Kind::Bytes(min) => whole(value).filter(|n| *n >= min).map(Typed::Number).ok_or_else(expected),
             Kind::Percent => match value {
                 Value::Flag(f) => Ok(Typed::Number(if *f { 100 } else { 0 })),
                 other => whole(other).filter(|n| *n <= 100).map(Typed::Number).ok_or_else(expected),
@@ -181,6 +189,8 @@ pub enum Typed {
     Flag(bool),
     /// A count, bytes, per cent, or nanoseconds, by kind.
     Number(u64),
+    /// Of [`Kind::Signed`].
+    Signed(i64),
     /// Drawn anew at each use.
     Random(VariableId),
     /// A text, a target.
@@ -249,6 +259,14 @@ impl Attributes {
         }
     }
 
+    /// A number that may be negative; 0 where absent.
+    pub fn signed(&self, name: &str) -> i64 {
+        match self.get(name) {
+            Some(Typed::Signed(n)) => *n,
+            _ => 0,
+        }
+    }
+
     /// A number that may be random; none where absent.
     pub fn quantity(&self, name: &str) -> Option<Quantity> {
         match self.get(name) {
@@ -293,10 +311,10 @@ mod tests {
         assert_eq!(read(Kind::Count(1, u64::MAX), Value::Int(-5)), Err("a whole number of 1 or more".into()));
         assert_eq!(read(Kind::Duration, Value::Real(0.5)), Ok(Typed::Number(500_000_000)));
         assert_eq!(read(Kind::Duration, Value::Nanos(10)), Ok(Typed::Number(10)));
-        assert!(read(Kind::Bytes, Value::Flag(true)).is_err());
-        assert!(read(Kind::Bytes, Value::Real(1.5)).is_err());
+        assert!(read(Kind::Bytes(0), Value::Flag(true)).is_err());
+        assert!(read(Kind::Bytes(0), Value::Real(1.5)).is_err());
         assert!(read(Kind::Text, Value::Text(String::new())).is_err());
-        assert!(read(Kind::Bytes, Value::Random(VariableId(0))).unwrap_err().contains("not a random variable"));
+        assert!(read(Kind::Bytes(0), Value::Random(VariableId(0))).unwrap_err().contains("not a random variable"));
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub mod counters;
 mod environment;
 mod histogram;
 
+pub use crate::flowop::FlowopClass;
 pub use environment::Environment;
 pub use histogram::{BUCKETS, Histogram, LONGEST_NS, bucket};
 
@@ -96,27 +97,6 @@ pub struct Run {
     pub failures: Vec<Failure>,
     /// What a reader must know about the figures.
     pub warnings: Vec<WarningRecord>,
-}
-
-/// What kind of work a flowop does, for the totals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FlowopClass {
-    /// Reads data.
-    Read,
-    /// Writes data.
-    Write,
-    /// Names, attributes, descriptors, flushes.
-    Metadata,
-    /// Pacing, waiting, ending: no I/O, not in the totals.
-    Control,
-}
-
-impl FlowopClass {
-    /// True where the totals have it.
-    pub fn is_io(self) -> bool {
-        self != FlowopClass::Control
-    }
 }
 
 /// What one flowop did, all instances together.

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 mod buffer;
+pub mod files;
 pub mod process;
 mod region;
 

@@ -1,0 +1,122 @@
+//! The engine `fake`: each call takes the time that a script says, on a clock that nothing else moves, and fails when
+//! the script says so. A whole run on it has one exact result.
+//!
+//! The script is a list, `open=10us,read=100us,other=1us,fail=write:3:ENOSPC`: how long each call takes (`other` for
+//! those not named; 1 us where it is not given), and which call fails: the third `write` of each thread, with ENOSPC.
+
+use super::{Clock, Engine, EngineDef, Request, null::Null};
+use rustix::io::Errno;
+
+pub(super) static DEF: EngineDef = EngineDef {
+    name: "fake",
+    summary: "no kernel, and a clock that moves by the script's latencies (for the project's own tests)",
+    touches_files: false,
+    listed: false,
+    build: |script| {
+        let clock = Clock::stepped();
+        let mut fake = parse(script)?;
+        fake.clock = clock.clone();
+        Ok((Box::new(fake), clock))
+    },
+};
+
+/// Calls that a script may name.
+const CALLS: &[&str] = &["open", "close", "unlink", "stat", "fsync", "read", "write", "seek", "advise"];
+
+struct Fake {
+    clock: Clock,
+    files: Null,
+    /// Nanoseconds by call, in the order of [`CALLS`].
+    latencies: [u64; CALLS.len()],
+    /// (call, which one from 1, error)
+    failures: Vec<(usize, u64, Errno)>,
+    seen: [u64; CALLS.len()],
+}
+
+fn call_index(name: &str) -> Option<usize> {
+    CALLS.iter().position(|call| *call == name)
+}
+
+fn parse(script: &str) -> Result<Fake, String> {
+    let mut fake = Fake {
+        clock: Clock::stepped(),
+        files: Null::default(),
+        latencies: [1_000; CALLS.len()],
+        failures: Vec::new(),
+        seen: [0; CALLS.len()],
+    };
+    let items: Vec<(&str, &str)> = script
+        .split(',')
+        .filter(|item| !item.is_empty())
+        .map(|item| item.split_once('=').ok_or_else(|| format!("'{item}' in the script of fake is not NAME=VALUE")))
+        .collect::<Result<_, _>>()?;
+    for (name, value) in items.iter().filter(|(name, _)| *name == "other") {
+        fake.latencies = [time(name, value)?; CALLS.len()];
+    }
+    for (name, value) in items {
+        match (name, call_index(name)) {
+            ("other", _) => {}
+            ("fail", _) => fake.failures.push(failure(value)?),
+            (_, Some(call)) => fake.latencies[call] = time(name, value)?,
+            _ => return Err(format!("'{name}' in the script of fake is none of {}, other, fail", CALLS.join(", "))),
+        }
+    }
+    Ok(fake)
+}
+
+fn time(name: &str, value: &str) -> Result<u64, String> {
+    crate::units::seconds(value).map_err(|why| format!("{name} in the script of fake: {why}"))
+}
+
+fn failure(value: &str) -> Result<(usize, u64, Errno), String> {
+    let wrong = || format!("'{value}' in the script of fake is not CALL:NUMBER:ERROR, such as write:3:ENOSPC");
+    let mut parts = value.split(':');
+    let call = parts.next().and_then(call_index).ok_or_else(wrong)?;
+    let number = parts.next().and_then(|n| n.parse().ok()).ok_or_else(wrong)?;
+    let errno = match parts.next() {
+        Some("ENOSPC") => Errno::NOSPC,
+        Some("EIO") => Errno::IO,
+        Some("ENOENT") => Errno::NOENT,
+        Some("EMFILE") => Errno::MFILE,
+        Some("ESTALE") => Errno::STALE,
+        _ => return Err(wrong()),
+    };
+    Ok((call, number, errno))
+}
+
+impl Engine for Fake {
+    fn execute(&mut self, request: Request<'_>) -> Result<u64, Errno> {
+        let call = call_index(request.name()).expect("every request has its name in CALLS");
+        self.clock.advance(self.latencies[call]);
+        self.seen[call] += 1;
+        if let Some((.., errno)) = self.failures.iter().find(|(c, n, _)| (*c, *n) == (call, self.seen[call])) {
+            return Err(*errno);
+        }
+        self.files.execute(request)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::CWD;
+
+    #[test]
+    fn calls_take_their_time_and_fail_on_their_turn() {
+        let (mut engine, clock) = (DEF.build)("stat=5us,other=2us,fail=stat:2:EIO").unwrap();
+        let stat = || Request::Stat { directory: CWD, path: c"f" };
+        assert_eq!(engine.execute(stat()), Ok(0));
+        assert_eq!(clock.now(), 5_000);
+        assert_eq!(engine.execute(stat()), Err(Errno::IO));
+        assert_eq!(engine.execute(stat()), Ok(0));
+        assert_eq!(engine.execute(Request::Unlink { directory: CWD, path: c"f" }), Ok(0));
+        assert_eq!(clock.now(), 17_000);
+    }
+
+    #[test]
+    fn a_script_that_is_wrong_is_named() {
+        for (script, word) in [("open", "NAME=VALUE"), ("opn=1us", "'opn'"), ("open=fast", "fast"), ("fail=open", "CALL:NUMBER:ERROR")] {
+            assert!(parse(script).err().unwrap().contains(word), "{script}");
+        }
+    }
+}

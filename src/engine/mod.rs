@@ -1,0 +1,179 @@
+//! How a request reaches the kernel. A flowop says what, an engine how; the clock belongs to the engine, because an
+//! engine without a kernel makes its own time.
+//!
+//! To add an engine: its file with an [`EngineDef`], and its line in [`ENGINES`].
+
+use rustix::fd::BorrowedFd;
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use std::ffi::CStr;
+
+mod clock;
+mod fake;
+mod null;
+mod sync;
+
+pub use clock::Clock;
+
+/// All engines, the default first.
+pub static ENGINES: &[&EngineDef] = &[&sync::DEF, &null::DEF, &fake::DEF];
+
+/// Engines that the design names and nobody has built, so that they are refused by name.
+pub const PLANNED: &[&str] = &["uring"];
+
+/// The engine of that name.
+pub fn find(name: &str) -> Option<&'static EngineDef> {
+    ENGINES.iter().copied().find(|def| def.name == name)
+}
+
+/// What an engine is.
+pub struct EngineDef {
+    /// Of `--engine`.
+    pub name: &'static str,
+    /// One line for people.
+    pub summary: &'static str,
+    /// False where nothing reaches a file system: no file set is made then.
+    pub touches_files: bool,
+    /// False for engines of the project's own tests, which `wlrun list` does not show.
+    pub listed: bool,
+    /// Makes one for a thread, with that thread's clock. The text is what stood behind `NAME:` on the command line.
+    pub build: fn(&str) -> Result<(Box<dyn Engine>, Clock), String>,
+}
+
+impl std::fmt::Debug for EngineDef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EngineDef").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// One call.
+#[derive(Debug)]
+pub enum Request<'a> {
+    /// Opens `path` below `directory`; the result is the descriptor.
+    Open {
+        /// The root of the file set.
+        directory: BorrowedFd<'a>,
+        /// Relative to it.
+        path: &'a CStr,
+        /// As open(2) takes them.
+        flags: OFlags,
+        /// The size that the file should have, in bytes, for engines that have no kernel to ask.
+        expected: u64,
+    },
+    /// Closes a descriptor.
+    Close {
+        /// Of [`Request::Open`].
+        fd: i32,
+    },
+    /// Removes the name `path` below `directory`.
+    Unlink {
+        /// The root of the file set.
+        directory: BorrowedFd<'a>,
+        /// Relative to it.
+        path: &'a CStr,
+    },
+    /// Reads the attributes of `path` below `directory`.
+    Stat {
+        /// The root of the file set.
+        directory: BorrowedFd<'a>,
+        /// Relative to it.
+        path: &'a CStr,
+    },
+    /// Reads the attributes of an open file.
+    Fstat {
+        /// Of [`Request::Open`].
+        fd: i32,
+    },
+    /// Flushes a file to stable storage.
+    Fsync {
+        /// Of [`Request::Open`].
+        fd: i32,
+    },
+    /// Reads at the current position; the result is the number of bytes, 0 at the end.
+    Read {
+        /// Of [`Request::Open`].
+        fd: i32,
+        /// Takes the bytes.
+        buffer: &'a mut [u8],
+    },
+    /// Reads at `offset`.
+    ReadAt {
+        /// Of [`Request::Open`].
+        fd: i32,
+        /// Takes the bytes.
+        buffer: &'a mut [u8],
+        /// From the start of the file.
+        offset: u64,
+    },
+    /// Writes at the current position; the result is the number of bytes, which may be fewer than given.
+    Write {
+        /// Of [`Request::Open`].
+        fd: i32,
+        /// What to write.
+        buffer: &'a [u8],
+    },
+    /// Writes at `offset`.
+    WriteAt {
+        /// Of [`Request::Open`].
+        fd: i32,
+        /// What to write.
+        buffer: &'a [u8],
+        /// From the start of the file.
+        offset: u64,
+    },
+    /// Moves the position to the start of the file.
+    Rewind {
+        /// Of [`Request::Open`].
+        fd: i32,
+    },
+    /// Moves the position to the end of the file; the result is that position.
+    SeekEnd {
+        /// Of [`Request::Open`].
+        fd: i32,
+    },
+    /// Tells the kernel not to read ahead.
+    AdviseRandom {
+        /// Of [`Request::Open`].
+        fd: i32,
+    },
+}
+
+impl Request<'_> {
+    /// The call's name in messages and in the script of the engine `fake`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Request::Open { .. } => "open",
+            Request::Close { .. } => "close",
+            Request::Unlink { .. } => "unlink",
+            Request::Stat { .. } | Request::Fstat { .. } => "stat",
+            Request::Fsync { .. } => "fsync",
+            Request::Read { .. } | Request::ReadAt { .. } => "read",
+            Request::Write { .. } | Request::WriteAt { .. } => "write",
+            Request::Rewind { .. } | Request::SeekEnd { .. } => "seek",
+            Request::AdviseRandom { .. } => "advise",
+        }
+    }
+}
+
+/// Carries requests out, one at a time, for one thread.
+pub trait Engine {
+    /// Does it, and waits for it. EINTR never comes back: the call is made again.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's.
+    fn execute(&mut self, request: Request<'_>) -> Result<u64, Errno>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_the_default_comes_first() {
+        let names: std::collections::BTreeSet<_> = ENGINES.iter().map(|def| def.name).collect();
+        assert_eq!(names.len(), ENGINES.len());
+        assert_eq!(ENGINES[0].name, "sync");
+        assert!(PLANNED.iter().all(|name| find(name).is_none()));
+    }
+}

@@ -1,0 +1,110 @@
+//! The engine `null`: nothing reaches the kernel. A run on it measures what wlrun itself costs.
+
+use super::{Clock, Engine, EngineDef, Request};
+use rustix::io::Errno;
+
+pub(super) static DEF: EngineDef = EngineDef {
+    name: "null",
+    summary: "no system call at all: measures what wlrun itself costs",
+    touches_files: false,
+    listed: true,
+    build: |_| Ok((Box::new(Null::default()), Clock::Monotonic)),
+};
+
+/// Open files as far as a flowop can see them: a size and a position.
+#[derive(Debug, Default)]
+pub(super) struct Null {
+    files: Vec<Option<File>>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct File {
+    size: u64,
+    position: u64,
+}
+
+impl Null {
+    fn file(&mut self, fd: i32) -> Result<&mut File, Errno> {
+        usize::try_from(fd).ok().and_then(|at| self.files.get_mut(at)).and_then(Option::as_mut).ok_or(Errno::BADF)
+    }
+
+    fn read(&mut self, fd: i32, offset: Option<u64>, len: usize) -> Result<u64, Errno> {
+        let file = self.file(fd)?;
+        let from = offset.unwrap_or(file.position);
+        let moved = file.size.saturating_sub(from).min(len as u64);
+        if offset.is_none() {
+            file.position += moved;
+        }
+        Ok(moved)
+    }
+
+    fn write(&mut self, fd: i32, offset: Option<u64>, len: usize) -> Result<u64, Errno> {
+        let file = self.file(fd)?;
+        let end = offset.unwrap_or(file.position) + len as u64;
+        file.size = file.size.max(end);
+        if offset.is_none() {
+            file.position = end;
+        }
+        Ok(len as u64)
+    }
+}
+
+impl Engine for Null {
+    fn execute(&mut self, request: Request<'_>) -> Result<u64, Errno> {
+        match request {
+            Request::Open { expected, flags, .. } => {
+                let size = if flags.contains(rustix::fs::OFlags::TRUNC) { 0 } else { expected };
+                let at = self.files.iter().position(Option::is_none).unwrap_or(self.files.len());
+                if at == self.files.len() {
+                    self.files.push(None);
+                }
+                self.files[at] = Some(File { size, position: 0 });
+                Ok(at as u64)
+            }
+            Request::Close { fd } => {
+                self.file(fd)?;
+                self.files[fd as usize] = None;
+                Ok(0)
+            }
+            Request::Read { fd, buffer } => self.read(fd, None, buffer.len()),
+            Request::ReadAt { fd, buffer, offset } => self.read(fd, Some(offset), buffer.len()),
+            Request::Write { fd, buffer } => self.write(fd, None, buffer.len()),
+            Request::WriteAt { fd, buffer, offset } => self.write(fd, Some(offset), buffer.len()),
+            Request::Rewind { fd } => {
+                self.file(fd)?.position = 0;
+                Ok(0)
+            }
+            Request::SeekEnd { fd } => {
+                let file = self.file(fd)?;
+                file.position = file.size;
+                Ok(file.size)
+            }
+            Request::Fstat { fd } | Request::Fsync { fd } | Request::AdviseRandom { fd } => self.file(fd).map(|_| 0),
+            Request::Unlink { .. } | Request::Stat { .. } => Ok(0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{CWD, OFlags};
+
+    #[test]
+    fn a_file_has_a_size_an_end_and_a_position() {
+        let mut engine = Null::default();
+        let open = |expected, flags| Request::Open { directory: CWD, path: c"f", flags, expected };
+        let fd = engine.execute(open(10, OFlags::RDWR)).unwrap() as i32;
+        let mut buffer = [0; 8];
+        assert_eq!(engine.execute(Request::Read { fd, buffer: &mut buffer }), Ok(8));
+        assert_eq!(engine.execute(Request::Read { fd, buffer: &mut buffer }), Ok(2));
+        assert_eq!(engine.execute(Request::Read { fd, buffer: &mut buffer }), Ok(0));
+        assert_eq!(engine.execute(Request::WriteAt { fd, buffer: &buffer, offset: 8 }), Ok(8));
+        assert_eq!(engine.execute(Request::SeekEnd { fd }), Ok(16));
+        assert_eq!(engine.execute(Request::Close { fd }), Ok(0));
+        assert_eq!(engine.execute(Request::Close { fd }), Err(Errno::BADF));
+        let again = engine.execute(open(10, OFlags::RDWR | OFlags::TRUNC)).unwrap() as i32;
+        assert_eq!(again, fd, "the lowest free number");
+        assert_eq!(engine.execute(Request::Read { fd, buffer: &mut buffer }), Ok(0));
+    }
+}

@@ -1,0 +1,83 @@
+//! The engine `sync`: each request is the system call of its name, made by the thread itself.
+
+use super::{Clock, Engine, EngineDef, Request};
+use crate::sys::files;
+use rustix::fs::{AtFlags, Mode, SeekFrom};
+use rustix::io::Errno;
+
+pub(super) static DEF: EngineDef = EngineDef {
+    name: "sync",
+    summary: "one system call after the other in each thread: open, read, pread, write, pwrite, fsync, ...",
+    touches_files: true,
+    listed: true,
+    build: |_| Ok((Box::new(Sync), Clock::Monotonic)),
+};
+
+struct Sync;
+
+impl Engine for Sync {
+    #[inline]
+    fn execute(&mut self, mut request: Request<'_>) -> Result<u64, Errno> {
+        loop {
+            match call(&mut request) {
+                Err(Errno::INTR) => {}
+                other => return other,
+            }
+        }
+    }
+}
+
+fn call(request: &mut Request<'_>) -> Result<u64, Errno> {
+    use std::os::fd::IntoRawFd;
+    Ok(match request {
+        Request::Open { directory, path, flags, .. } => {
+            let mode = Mode::from_raw_mode(0o666);
+            rustix::fs::openat(*directory, *path, *flags, mode)?.into_raw_fd() as u64
+        }
+        Request::Close { fd } => files::close(*fd).map(|()| 0)?,
+        Request::Unlink { directory, path } => rustix::fs::unlinkat(*directory, *path, AtFlags::empty()).map(|()| 0)?,
+        Request::Stat { directory, path } => rustix::fs::statat(*directory, *path, AtFlags::empty()).map(|_| 0)?,
+        Request::Fstat { fd } => files::fstat(*fd).map(|_| 0)?,
+        Request::Fsync { fd } => files::fsync(*fd).map(|()| 0)?,
+        Request::Read { fd, buffer } => files::read(*fd, buffer)? as u64,
+        Request::ReadAt { fd, buffer, offset } => files::read_at(*fd, buffer, *offset)? as u64,
+        Request::Write { fd, buffer } => files::write(*fd, buffer)? as u64,
+        Request::WriteAt { fd, buffer, offset } => files::write_at(*fd, buffer, *offset)? as u64,
+        Request::Rewind { fd } => files::seek(*fd, SeekFrom::Start(0))?,
+        Request::SeekEnd { fd } => files::seek(*fd, SeekFrom::End(0))?,
+        Request::AdviseRandom { fd } => files::advise_random(*fd).map(|()| 0)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{OFlags, CWD};
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn a_file_is_made_written_read_and_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = rustix::fs::openat(CWD, dir.path(), OFlags::DIRECTORY | OFlags::RDONLY, Mode::empty()).unwrap();
+        let mut engine = Sync;
+        let open = |flags| Request::Open { directory: root.as_fd(), path: c"f", flags, expected: 0 };
+        let fd = engine.execute(open(OFlags::CREATE | OFlags::RDWR)).unwrap() as i32;
+        assert_eq!(engine.execute(Request::Write { fd, buffer: b"abc" }), Ok(3));
+        assert_eq!(engine.execute(Request::WriteAt { fd, buffer: b"d", offset: 3 }), Ok(1));
+        assert_eq!(engine.execute(Request::SeekEnd { fd }), Ok(4));
+        let mut buffer = [0; 8];
+        assert_eq!(engine.execute(Request::Read { fd, buffer: &mut buffer }), Ok(0));
+        assert_eq!(engine.execute(Request::Rewind { fd }), Ok(0));
+        assert_eq!(engine.execute(Request::Read { fd, buffer: &mut buffer }), Ok(4));
+        assert_eq!(engine.execute(Request::ReadAt { fd, buffer: &mut buffer[..2], offset: 3 }), Ok(1));
+        assert_eq!(&buffer[..4], b"dbcd");
+        for request in [Request::Fstat { fd }, Request::Fsync { fd }, Request::Close { fd }] {
+            assert_eq!(engine.execute(request), Ok(0));
+        }
+        assert_eq!(engine.execute(Request::Close { fd: 1_000_000 }), Err(Errno::BADF));
+        let (directory, path) = (root.as_fd(), c"f");
+        assert_eq!(engine.execute(Request::Stat { directory, path }), Ok(0));
+        assert_eq!(engine.execute(Request::Unlink { directory, path }), Ok(0));
+        assert_eq!(engine.execute(Request::Stat { directory, path }), Err(Errno::NOENT));
+    }
+}

@@ -1,0 +1,80 @@
+//! `appendfilerand`: a random number of bytes at the end of a file.
+
+use super::file::Choice;
+use super::thread::DIRECT_ALIGNMENT;
+use super::{Amount, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes, data};
+use std::ops::Range;
+
+pub(super) static DEF: FlowopDef = FlowopDef {
+    name: "appendfilerand",
+    aliases: &[],
+    class: FlowopClass::Write,
+    effect: Effect::Writes,
+    summary: "writes 1 to iosize bytes, each number as likely, at the end of a file; with directio whole blocks of 4096",
+    attributes: &[attributes::SLOT, attributes::FILE, attributes::INDEX, attributes::OPEN, attributes::IOSIZE],
+    build: |build| {
+        Box::new(AppendFileRand { choice: Choice::new(build), iosize: build.amount("iosize", 0), slot: 0, data: 0..0 })
+    },
+};
+
+struct AppendFileRand {
+    choice: Choice,
+    iosize: Amount,
+    slot: usize,
+    data: Range<usize>,
+}
+
+impl Flowop for AppendFileRand {
+    fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
+        self.slot = self.choice.opened(thread)?;
+        let most = self.iosize.next().max(1);
+        let size = if self.choice.direct {
+            // A direct write of an odd number of bytes is EINVAL on every block device.
+            thread.random_up_to((most / DIRECT_ALIGNMENT).max(1)) * DIRECT_ALIGNMENT
+        } else {
+            thread.random_up_to(most)
+        };
+        self.data = thread.data(size, self.choice.direct)?;
+        Ok(Turn::Go)
+    }
+
+    fn execute(&mut self, thread: &mut Thread<'_>) -> Result<Moved, Broken> {
+        let fd = thread.fd(self.slot);
+        data::append(thread, fd, self.data.clone())
+    }
+
+    fn describe(&self, thread: &Thread<'_>) -> String {
+        let (len, file) = (self.data.len(), thread.show_slot(self.slot));
+        format!("append of {len} bytes to {file}{}", self.choice.how())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Bench;
+    use super::super::*;
+
+    #[test]
+    fn sizes_are_uniform_from_one_byte_to_iosize() {
+        let bench = Bench::new(1, 1);
+        let mut thread = bench.thread();
+        let mut append = bench.flowop("appendfilerand", "filename=fs,iosize=8");
+        let mut counts = [0u32; 8];
+        for _ in 0..8_000 {
+            counts[bench.step(&mut append, &mut thread).unwrap().1.written as usize - 1] += 1;
+        }
+        // Chi-square with 7 degrees of freedom: 24.3 is passed by one seed in a thousand.
+        let chi: f64 = counts.iter().map(|c| (f64::from(*c) - 1000.0).powi(2) / 1000.0).sum();
+        assert!(chi < 24.3, "{counts:?}");
+    }
+
+    #[test]
+    fn direct_appends_are_whole_blocks() {
+        let bench = Bench::new(1, 1);
+        let mut thread = bench.thread();
+        let mut append = bench.flowop("appendfilerand", "filename=fs,iosize=16k,directio");
+        let sizes: std::collections::BTreeSet<u64> =
+            (0..100).map(|_| bench.step(&mut append, &mut thread).unwrap().1.written).collect();
+        assert_eq!(sizes.into_iter().collect::<Vec<_>>(), [4096, 8192, 12_288, 16_384]);
+    }
+}

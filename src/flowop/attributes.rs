@@ -1,0 +1,87 @@
+//! The attributes of flowops, each declared once. Flowops name groups of them.
+
+use crate::attribute::{AttributeDef, Kind};
+
+/// Of every flowop.
+pub static COMMON: &[AttributeDef] = &[
+    AttributeDef::new("name", Kind::Text, "label in the report, and what `target` refers to").required(),
+    AttributeDef::new("iters", Kind::Count(0, u64::MAX), "how often it is repeated each time; 0 skips it").or(1).random(),
+];
+
+/// Of flowops that work on a slot.
+pub static SLOT: &[AttributeDef] = &[
+    AttributeDef::new("fd", Kind::Count(0, 65_535), "descriptor slot of the thread").or(0),
+    AttributeDef::flag("opennext", "rotates through 128 slots, and through the files in this thread's own order"),
+];
+
+/// Of flowops that work on a file.
+pub static FILE: &[AttributeDef] =
+    &[AttributeDef::new("filesetname", Kind::Fileset, "the fileset or file it works on").aliases(&["filename"])];
+
+/// Of flowops that choose a file.
+pub static INDEX: &[AttributeDef] = &[AttributeDef::new(
+    "indexed",
+    Kind::Count(0, u64::MAX),
+    "chooses the entry with this index, or the next there is, instead of the rotation's",
+)
+.random()];
+
+/// Of flowops that open a file.
+pub static OPEN: &[AttributeDef] = &[
+    AttributeDef::flag("dsync", "opens the file with O_SYNC"),
+    AttributeDef::flag("directio", "opens the file with O_DIRECT and aligns the buffer"),
+    AttributeDef::flag("noreadahead", "tells the kernel not to read ahead in the file"),
+];
+
+/// Of flowops that cannot do without a size.
+pub static IOSIZE: &[AttributeDef] =
+    &[AttributeDef::new("iosize", Kind::Bytes(1), "bytes of one request").required().random()];
+
+/// Of flowops that take a whole file where no size is given.
+pub static IOSIZE_OR_ALL: &[AttributeDef] =
+    &[AttributeDef::new("iosize", Kind::Bytes(0), "bytes of one request; 0 is all in one request").or(0).random()];
+
+/// Of flowops that choose an offset.
+pub static OFFSET: &[AttributeDef] =
+    &[AttributeDef::flag("random", "at a random multiple of iosize instead of the current position")];
+
+/// Of flowops whose range may be set.
+pub static RANGE: &[AttributeDef] = &[AttributeDef::new(
+    "workingset",
+    Kind::Bytes(0),
+    "bytes from the start of the file that are used; 0 is the file's nominal size",
+)
+.aliases(&["wss"])
+.or(0)
+.random()];
+
+/// Of flowops that copy a size from another slot's file.
+pub static SOURCE: &[AttributeDef] =
+    &[AttributeDef::new("srcfd", Kind::Count(0, 65_535), "slot whose file gives the size to write").or(0)];
+
+/// Of flowops that watch another.
+pub static TARGET: &[AttributeDef] =
+    &[AttributeDef::new("target", Kind::Target, "the flowop of this thread that is counted; without it all are")];
+
+/// Of `finishoncount`.
+pub static COUNT: &[AttributeDef] =
+    &[AttributeDef::new("value", Kind::Count(0, u64::MAX), "number of operations").required().random()];
+
+/// Of `finishonbytes`.
+pub static BYTES: &[AttributeDef] = &[AttributeDef::new("value", Kind::Bytes(0), "number of bytes").required().random()];
+
+/// Of `delay`.
+pub static TIME: &[AttributeDef] =
+    &[AttributeDef::new("value", Kind::Duration, "how long; a plain number is seconds").required().random()];
+
+/// All groups, for the reference and for names that a flowop does not honour.
+pub static ALL: &[&[AttributeDef]] =
+    &[COMMON, SLOT, FILE, INDEX, OPEN, IOSIZE, OFFSET, RANGE, SOURCE, TARGET, COUNT];
+
+/// Attributes of filebench's flowops that no flowop here has yet.
+pub const PLANNED: &[&str] = &["blocking", "highwater", "possetname"];
+
+/// A flowop attribute of any flowop.
+pub fn known(name: &str) -> Option<&'static AttributeDef> {
+    crate::attribute::find(ALL.iter().copied().flatten(), name)
+}

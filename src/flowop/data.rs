@@ -1,0 +1,63 @@
+//! What the flowops that move data share.
+
+use super::{Broken, Moved, Thread};
+use crate::engine::Request;
+use rustix::io::Errno;
+use std::ops::Range;
+
+/// Where a request starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// At the file's current position.
+    Here,
+    /// At this offset.
+    At(u64),
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Place::Here => f.write_str("at the current position"),
+            Place::At(offset) => write!(f, "at {offset}"),
+        }
+    }
+}
+
+/// One read call; the bytes that came.
+#[inline]
+pub(super) fn read(thread: &mut Thread<'_>, fd: i32, data: Range<usize>, place: Place) -> Result<u64, Errno> {
+    let buffer = &mut thread.memory[data];
+    thread.engine.execute(match place {
+        Place::Here => Request::Read { fd, buffer },
+        Place::At(offset) => Request::ReadAt { fd, buffer, offset },
+    })
+}
+
+/// Writes all of `data`, by as many calls as the kernel makes of it.
+#[inline]
+pub(super) fn write(thread: &mut Thread<'_>, fd: i32, data: Range<usize>, place: Place) -> Result<u64, Broken> {
+    let len = data.len() as u64;
+    let mut done = 0;
+    while done < len {
+        let buffer = &thread.memory[data.start + done as usize..data.end];
+        let result = thread.engine.execute(match place {
+            Place::Here => Request::Write { fd, buffer },
+            Place::At(offset) => Request::WriteAt { fd, buffer, offset: offset + done },
+        });
+        match result {
+            // A file system that takes nothing and gives no error would be asked for ever.
+            Ok(0) => return Err(Broken { errno: Errno::IO, moved: Moved::written(done) }),
+            Ok(n) => done += n,
+            Err(errno) => return Err(Broken { errno, moved: Moved::written(done) }),
+        }
+    }
+    Ok(done)
+}
+
+/// Appends `data`: lseek to the end, then write, as filebench does (not O_APPEND: appends of several threads may
+/// overlap).
+#[inline]
+pub(super) fn append(thread: &mut Thread<'_>, fd: i32, data: Range<usize>) -> Result<Moved, Broken> {
+    thread.engine.execute(Request::SeekEnd { fd })?;
+    write(thread, fd, data, Place::Here).map(Moved::written)
+}

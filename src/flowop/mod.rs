@@ -1,0 +1,313 @@
+//! What an operation is. A flowop says *what* is to be done; the engine says how, the threadflow how long it took.
+//! A flowop never reads the clock.
+//!
+//! To add a flowop: its file here, with its [`FlowopDef`], its struct, its `impl Flowop` and its tests; and its two
+//! lines below (`mod`, and the entry of [`FLOWOPS`]). Nothing else: the language, the checks, the counters, the
+//! reports and the reference read the list.
+
+use crate::attribute::{AttributeDef, Attributes, Quantity, VariableId};
+use crate::random::Sampler;
+use crate::random::stream::Seed;
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+pub mod attributes;
+mod data;
+mod file;
+mod pacing;
+#[cfg(test)]
+mod testing;
+mod thread;
+
+pub use thread::{FileRef, OpenSet, RunState, Slot, Thread};
+
+mod appendfile;
+mod appendfilerand;
+mod closefile;
+mod createfile;
+mod delay;
+mod deletefile;
+mod eventlimit;
+mod finishonbytes;
+mod finishoncount;
+mod fsync;
+mod openfile;
+mod opslimit;
+mod read;
+mod readwholefile;
+mod statfile;
+mod write;
+mod writewholefile;
+
+/// All flowops.
+pub static FLOWOPS: &[&FlowopDef] = &[
+    &appendfile::DEF,
+    &appendfilerand::DEF,
+    &closefile::DEF,
+    &createfile::DEF,
+    &delay::DEF,
+    &deletefile::DEF,
+    &eventlimit::DEF,
+    &finishonbytes::DEF,
+    &finishoncount::DEF,
+    &fsync::DEF,
+    &openfile::DEF,
+    &opslimit::DEF,
+    &read::DEF,
+    &readwholefile::DEF,
+    &statfile::DEF,
+    &write::DEF,
+    &writewholefile::DEF,
+];
+
+/// Types of filebench that are not built, so that they are refused by name rather than as a typing mistake.
+pub const PLANNED: &[&str] = &[
+    "aiowait",
+    "aiowrite",
+    "block",
+    "bwlimit",
+    "fsyncset",
+    "hog",
+    "iopslimit",
+    "listdir",
+    "makedir",
+    "print",
+    "removedir",
+    "semblock",
+    "sempost",
+    "testrandvar",
+    "wakeup",
+];
+
+/// The flowop of that type.
+pub fn find(kind: &str) -> Option<&'static FlowopDef> {
+    FLOWOPS.iter().copied().find(|def| def.name == kind || def.aliases.contains(&kind))
+}
+
+/// What kind of work a flowop does, for the totals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FlowopClass {
+    /// Reads data.
+    Read,
+    /// Writes data.
+    Write,
+    /// Names, attributes, descriptors, flushes.
+    Metadata,
+    /// Pacing, waiting, ending: no I/O, not in the totals.
+    Control,
+}
+
+impl FlowopClass {
+    /// True where the totals have it.
+    pub fn is_io(self) -> bool {
+        self != FlowopClass::Control
+    }
+}
+
+/// What a flowop does to the file set it works on, for the checks before the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// Changes nothing.
+    Reads,
+    /// Changes data.
+    Writes,
+    /// Makes or removes names.
+    Names,
+    /// Works on no file.
+    None,
+}
+
+/// What a flowop is.
+pub struct FlowopDef {
+    /// Its type in a workload.
+    pub name: &'static str,
+    /// Other names with the same meaning.
+    pub aliases: &'static [&'static str],
+    /// For the totals.
+    pub class: FlowopClass,
+    /// For the checks.
+    pub effect: Effect,
+    /// One line for people.
+    pub summary: &'static str,
+    /// What it honours, in groups. [`attributes::COMMON`] is added to each.
+    pub attributes: &'static [&'static [AttributeDef]],
+    /// Makes one for a thread.
+    pub build: fn(&mut Build<'_>) -> Box<dyn Flowop>,
+}
+
+impl FlowopDef {
+    /// All attributes that it honours.
+    pub fn attributes(&self) -> impl Iterator<Item = &'static AttributeDef> {
+        attributes::COMMON.iter().chain(self.attributes.iter().copied().flatten())
+    }
+}
+
+impl std::fmt::Debug for FlowopDef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FlowopDef").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// What a flowop is made from.
+pub struct Build<'a> {
+    /// Its name in the workload.
+    pub name: &'a str,
+    /// Checked against its definition.
+    pub attributes: &'a Attributes,
+    /// The place of the flowop that `target` names, among the thread's.
+    pub target: Option<usize>,
+    /// Of this flowop in this thread instance.
+    pub seed: Seed,
+    /// A sampler of a random variable on a stream.
+    pub sampler: &'a dyn Fn(VariableId, Seed) -> Sampler,
+}
+
+impl Build<'_> {
+    /// A number that may be random; `or` where it is absent.
+    pub fn amount(&self, name: &str, or: u64) -> Amount {
+        match self.attributes.quantity(name) {
+            None => Amount::Fixed(or),
+            Some(Quantity::Fixed(n)) => Amount::Fixed(n),
+            Some(Quantity::Random(id)) => Amount::Random(Box::new((self.sampler)(id, self.seed.child(name)))),
+        }
+    }
+}
+
+/// A number for the measured path: plain, or drawn anew at each use.
+pub enum Amount {
+    /// Always this.
+    Fixed(u64),
+    /// Drawn, truncated toward zero.
+    Random(Box<Sampler>),
+}
+
+impl Amount {
+    /// The number for this use.
+    #[inline]
+    pub fn next(&mut self) -> u64 {
+        match self {
+            Amount::Fixed(n) => *n,
+            Amount::Random(sampler) => sampler.whole(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Amount {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Amount::Fixed(n) => write!(f, "{n}"),
+            Amount::Random(_) => f.write_str("random"),
+        }
+    }
+}
+
+/// Bytes that an operation moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Moved {
+    /// That read calls returned.
+    pub read: u64,
+    /// That write calls took.
+    pub written: u64,
+}
+
+impl Moved {
+    /// Nothing.
+    pub const NONE: Moved = Moved { read: 0, written: 0 };
+
+    /// Read bytes.
+    pub fn read(bytes: u64) -> Self {
+        Moved { read: bytes, written: 0 }
+    }
+
+    /// Written bytes.
+    pub fn written(bytes: u64) -> Self {
+        Moved { read: 0, written: bytes }
+    }
+}
+
+/// A call failed; what had moved before still counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Broken {
+    /// The kernel's error.
+    pub errno: Errno,
+    /// Before it.
+    pub moved: Moved,
+}
+
+impl From<Errno> for Broken {
+    fn from(errno: Errno) -> Self {
+        Broken { errno, moved: Moved::NONE }
+    }
+}
+
+/// What `prepare` found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// There is an operation to carry out.
+    Go,
+    /// There is nothing it may do at this moment; counted as skipped.
+    Skip,
+    /// There is nothing to do, and nothing to count.
+    Quiet,
+}
+
+/// Why a thread ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// No file is left for this flowop: what was looked for, in words.
+    NoWork(String),
+    /// A count was reached.
+    Finished(String),
+    /// The run is over.
+    Over,
+    /// The operation cannot be done: the kernel's error where there is one, and words.
+    Failed(Option<Errno>, String),
+}
+
+/// One flowop of one thread instance.
+pub trait Flowop {
+    /// Chooses the file, the offset, the buffer; opens the file where nobody has. Not timed.
+    ///
+    /// # Errors
+    ///
+    /// Why the thread ends.
+    fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End>;
+
+    /// Makes the calls. This is what is timed.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's, with what had moved before.
+    fn execute(&mut self, thread: &mut Thread<'_>) -> Result<Moved, Broken>;
+
+    /// Keeps the books: which file exists now, what is open. Not timed.
+    fn finish(&mut self, thread: &mut Thread<'_>, result: &Result<Moved, Broken>) {
+        let _ = (thread, result);
+    }
+
+    /// What it was doing, for the message of a failure: `write of 4096 bytes at 8192 to fs1/00000001/00000003`.
+    fn describe(&self, thread: &Thread<'_>) -> String;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_there_once_and_every_attribute_has_help() {
+        let mut names: Vec<&str> = FLOWOPS.iter().flat_map(|def| std::iter::once(&def.name).chain(def.aliases)).copied().collect();
+        names.extend(PLANNED);
+        let distinct: std::collections::BTreeSet<_> = names.iter().collect();
+        assert_eq!(distinct.len(), names.len());
+        for def in FLOWOPS {
+            assert!(!def.summary.is_empty());
+            let mut seen = std::collections::BTreeSet::new();
+            for attribute in def.attributes() {
+                assert!(!attribute.help.is_empty(), "{}.{}", def.name, attribute.name);
+                assert!(seen.insert(attribute.name), "{} has {} twice", def.name, attribute.name);
+                assert!(attributes::known(attribute.name).is_some(), "{} is not in attributes::ALL", attribute.name);
+            }
+        }
+    }
+}

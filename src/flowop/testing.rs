@@ -1,0 +1,139 @@
+//! A place to try one flowop: a file set on the engine `fake`, a thread, and a run that says what the test says.
+
+use super::{Build, End, Flowop, Moved, OpenSet, RunState, Thread, Turn};
+use crate::attribute::{self, Attributes, Value};
+use crate::engine::Clock;
+use crate::fileset::pool::{Pool, Shape};
+use crate::fileset::{Draw, Layout, Spec};
+use crate::random::stream::Seed;
+use crate::source::{Span, Spanned};
+use crate::sys::Region;
+use rustix::fs::OFlags;
+
+/// Answers of a run.
+#[derive(Debug, Default)]
+pub(super) struct TestRun {
+    pub(super) flowop: (u64, Moved),
+    pub(super) own: (u64, u64),
+    pub(super) all: (u64, u64),
+    /// Nanoseconds for each event.
+    pub(super) event_ns: Option<u64>,
+}
+
+impl RunState for TestRun {
+    fn is_over(&self, _: &Clock) -> bool {
+        false
+    }
+    fn pause(&self, clock: &Clock, until: u64) -> bool {
+        clock.advance(until.saturating_sub(clock.now()));
+        true
+    }
+    fn take_events(&self, clock: &Clock, count: u64) -> Option<u64> {
+        self.event_ns.map(|ns| clock.now() + ns * count)
+    }
+    fn flowop(&self, _: usize) -> (u64, Moved) {
+        self.flowop
+    }
+    fn own_io(&self) -> (u64, u64) {
+        self.own
+    }
+    fn all_io(&self) -> (u64, u64) {
+        self.all
+    }
+}
+
+/// Two file sets, `fs` and `other`, of equal files.
+pub(super) struct Bench {
+    sets: Vec<OpenSet<'static>>,
+    pub(super) run: TestRun,
+    script: String,
+}
+
+impl Bench {
+    /// `files` files of 8 KiB, the first `existing` of which exist.
+    pub(super) fn new(files: u64, existing: usize) -> Self {
+        Bench::make(files, existing, 8192, "")
+    }
+
+    pub(super) fn sized(files: u64, existing: usize, size: u64) -> Self {
+        Bench::make(files, existing, size, "")
+    }
+
+    pub(super) fn with_script(files: u64, existing: usize, script: &str) -> Self {
+        Bench::make(files, existing, 8192, script)
+    }
+
+    fn make(files: u64, existing: usize, size: u64, script: &str) -> Self {
+        let sets = ["fs", "other"]
+            .map(|name| {
+                let spec = Spec {
+                    size: Draw::Fixed(size as f64),
+                    width: Draw::Fixed(1000.0),
+                    ..Spec::new(name, "/nowhere", files)
+                };
+                let layout = Layout::plan(&spec, Seed::root(1), &mut |_| unreachable!("no random variable")).unwrap();
+                let shape = Shape::of(&layout);
+                // A test's memory is the process's: leaked, so that the sets may borrow it for ever.
+                let region: &'static Region = Box::leak(Box::new(Region::create(Pool::bytes(shape)).unwrap()));
+                let pool = Pool::attach(region, 0, shape);
+                let exists: Vec<bool> = (0..files as usize).map(|at| at < existing).collect();
+                pool.fill(&layout, &exists);
+                OpenSet { name: name.to_owned(), pool, root: None, access: OFlags::RDWR }
+            })
+            .into();
+        Bench { sets, run: TestRun::default(), script: script.to_owned() }
+    }
+
+    pub(super) fn thread(&self) -> Thread<'_> {
+        self.thread_with_memory(0)
+    }
+
+    pub(super) fn thread_with_memory(&self, memsize: u64) -> Thread<'_> {
+        let (engine, clock) = (crate::engine::find("fake").unwrap().build)(&format!("other=0,{}", self.script)).unwrap();
+        Thread::new(engine, clock, &self.sets, &self.run, Seed::root(1), memsize, 0, 1).unwrap()
+    }
+
+    pub(super) fn flowop(&self, kind: &str, written: &str) -> Box<dyn Flowop> {
+        self.flowop_with_target(kind, written, None)
+    }
+
+    pub(super) fn flowop_with_target(&self, kind: &str, written: &str, target: Option<usize>) -> Box<dyn Flowop> {
+        let def = super::find(kind).unwrap();
+        let mut attributes = Attributes::default();
+        for item in written.split(',').filter(|item| !item.is_empty()) {
+            let (name, text) = item.split_once('=').unwrap_or((item, "true"));
+            let attribute = attribute::find(def.attributes(), name).unwrap_or_else(|| panic!("{kind} has no {name}"));
+            let value = match crate::units::number(text) {
+                Ok(number) => Value::from(number),
+                Err(_) if text == "true" => Value::Flag(true),
+                Err(_) => Value::Text(text.to_owned()),
+            };
+            let typed = match (attribute.kind, attribute.read(&value).unwrap()) {
+                (attribute::Kind::Fileset, _) => {
+                    attribute::Typed::Fileset(self.sets.iter().position(|set| set.name == text).unwrap() as u32)
+                }
+                (_, typed) => typed,
+            };
+            attributes.insert(attribute.name, Spanned::new(typed, Span::default()));
+        }
+        def.attributes().for_each(|def| attributes.fill(def, Span::default()));
+        let sampler = &|_, _| unreachable!("no random variable");
+        let mut build =
+            Build { name: &format!("{kind}1"), attributes: &attributes, target, seed: Seed::root(1), sampler };
+        (def.build)(&mut build)
+    }
+
+    /// One turn as the threadflow does it.
+    pub(super) fn step(&self, flowop: &mut Box<dyn Flowop>, thread: &mut Thread<'_>) -> Result<(Turn, Moved), End> {
+        let turn = flowop.prepare(thread)?;
+        if turn != Turn::Go {
+            return Ok((turn, Moved::NONE));
+        }
+        let result = flowop.execute(thread);
+        flowop.finish(thread, &result);
+        match result {
+            Ok(moved) => Ok((turn, moved)),
+            Err(broken) => Err(End::Failed(Some(broken.errno), flowop.describe(thread))),
+        }
+    }
+}

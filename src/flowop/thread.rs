@@ -1,0 +1,373 @@
+//! What a flowop sees of the thread that runs it: slots, file sets, buffer, engine.
+
+use super::{End, Moved};
+use crate::engine::{Clock, Engine, Request};
+use crate::fileset::pool::{PathBuffer, Pick, Pool, Rotor};
+use crate::random::stream::{Generator, Seed, below, pick_block};
+use crate::sys::AlignedBuffer;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use std::ops::Range;
+
+/// Slots that `opennext` rotates through.
+const ROTATION: usize = 128;
+
+/// Alignment of addresses, offsets and lengths that direct I/O is given where wlrun chooses them. It is a multiple of
+/// every block size in use, and the size of a page.
+pub const DIRECT_ALIGNMENT: u64 = 4096;
+
+/// A file set as a process has it: its entries in shared memory, and its root open.
+#[derive(Debug)]
+pub struct OpenSet<'r> {
+    /// Of the workload.
+    pub name: String,
+    /// Its entries.
+    pub pool: Pool<'r>,
+    /// Its root directory; none on an engine that touches no files.
+    pub root: Option<OwnedFd>,
+    /// O_RDONLY, O_WRONLY or O_RDWR.
+    pub access: OFlags,
+}
+
+impl OpenSet<'_> {
+    /// Where paths of entries start.
+    pub fn directory(&self) -> BorrowedFd<'_> {
+        self.root.as_ref().map_or(rustix::fs::CWD, AsFd::as_fd)
+    }
+}
+
+/// An entry of a file set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileRef {
+    /// Place in [`Thread::sets`].
+    pub set: usize,
+    /// Index of the file in the set.
+    pub entry: u32,
+}
+
+/// A descriptor slot. Closing clears the descriptor and leaves the file, which `deletefile` may still mean.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Slot {
+    /// Open, by the engine's number.
+    pub fd: Option<i32>,
+    /// What is or was open there.
+    pub file: Option<FileRef>,
+}
+
+/// What a flowop may ask of the run that it is part of.
+pub trait RunState {
+    /// True once the measured window has closed.
+    fn is_over(&self, clock: &Clock) -> bool;
+    /// Waits until `until` (of the thread's clock); false where the run was over before.
+    fn pause(&self, clock: &Clock, until: u64) -> bool;
+    /// Takes `count` events of the event generator; the moment from which they may be used. None where no rate is set.
+    fn take_events(&self, clock: &Clock, count: u64) -> Option<u64>;
+    /// Operations and bytes of one flowop of this thread.
+    fn flowop(&self, index: usize) -> (u64, Moved);
+    /// I/O operations and bytes of this thread.
+    fn own_io(&self) -> (u64, u64);
+    /// I/O operations and bytes of all threads of all processes.
+    fn all_io(&self) -> (u64, u64);
+}
+
+/// Rotors of a thread in one set.
+#[derive(Debug)]
+struct Rotors {
+    /// Shared rotation over existing files.
+    existing: Rotor,
+    /// Shared rotation over files to create.
+    absent: Rotor,
+    /// This thread's own, for `opennext`.
+    own: Rotor,
+}
+
+/// A thread instance.
+pub struct Thread<'r> {
+    /// Carries requests out.
+    pub engine: Box<dyn Engine>,
+    /// The engine's.
+    pub clock: Clock,
+    /// The file sets of the process.
+    pub sets: &'r [OpenSet<'r>],
+    /// The run.
+    pub run: &'r dyn RunState,
+    /// For offsets and sizes.
+    pub random: Generator,
+    /// Where data is read to and written from; filled with seeded random bytes.
+    pub memory: AlignedBuffer,
+    /// Files opened on behalf of the flowop at hand; the threadflow counts and clears it.
+    pub auto_opens: u64,
+    slots: Vec<Slot>,
+    next_slot: usize,
+    rotors: Vec<Rotors>,
+    path: PathBuffer,
+    /// The memory is as large as the workload asks for; otherwise it grows to the largest request.
+    fixed_memory: bool,
+}
+
+impl<'r> Thread<'r> {
+    /// A thread with `slots` slots and `memsize` bytes (0: as many as the largest request) among `threads` threads.
+    ///
+    /// # Errors
+    ///
+    /// ENOMEM.
+    #[allow(clippy::too_many_arguments)]
+    pub fn new(
+        engine: Box<dyn Engine>,
+        clock: Clock,
+        sets: &'r [OpenSet<'r>],
+        run: &'r dyn RunState,
+        seed: Seed,
+        memsize: u64,
+        slots: usize,
+        threads: u32,
+    ) -> std::io::Result<Self> {
+        let mut thread = Thread {
+            engine,
+            clock,
+            sets,
+            run,
+            random: seed.child("offsets").generator(),
+            memory: AlignedBuffer::new(0)?,
+            auto_opens: 0,
+            slots: vec![Slot::default(); slots.max(ROTATION + 1)],
+            next_slot: ROTATION,
+            rotors: sets
+                .iter()
+                .map(|set| Rotors {
+                    existing: set.pool.existing_rotor(threads),
+                    absent: set.pool.absent_rotor(threads),
+                    own: set.pool.own_rotor(),
+                })
+                .collect(),
+            path: PathBuffer::new(),
+            fixed_memory: memsize > 0,
+        };
+        thread.resize_memory(memsize as usize)?;
+        Ok(thread)
+    }
+
+    fn resize_memory(&mut self, len: usize) -> std::io::Result<()> {
+        self.memory = AlignedBuffer::new(len)?;
+        rand::Rng::fill_bytes(&mut self.random, &mut self.memory);
+        Ok(())
+    }
+
+    /// The slot of a flowop: `fd` where it is given, else with `opennext` the next of the rotation, else 0.
+    #[inline]
+    pub fn choose_slot(&mut self, fd: usize, opennext: bool) -> usize {
+        if fd > 0 || !opennext {
+            return fd;
+        }
+        self.next_slot = if self.next_slot == 0 { ROTATION - 1 } else { self.next_slot - 1 };
+        self.next_slot
+    }
+
+    /// A slot.
+    #[inline]
+    pub fn slot(&self, slot: usize) -> Slot {
+        self.slots[slot]
+    }
+
+    /// Sets a slot.
+    #[inline]
+    pub fn set_slot(&mut self, slot: usize, value: Slot) {
+        self.slots[slot] = value;
+    }
+
+    /// The descriptor of a slot; EBADF's number where it is closed.
+    #[inline]
+    pub fn fd(&self, slot: usize) -> i32 {
+        self.slots[slot].fd.unwrap_or(-1)
+    }
+
+    /// The nominal size of the file of a slot, 0 where there is none.
+    #[inline]
+    pub fn nominal_size(&self, slot: usize) -> u64 {
+        self.slots[slot].file.map_or(0, |file| self.sets[file.set].pool.size(file.entry))
+    }
+
+    /// The next existing file of a set, in use until it is released.
+    ///
+    /// # Errors
+    ///
+    /// Where no file exists, or the run ends while all are being made or removed.
+    pub fn pick_existing(&mut self, set: usize, own_order: bool, index: Option<u64>) -> Result<FileRef, End> {
+        loop {
+            let pool = &self.sets[set].pool;
+            let rotors = &mut self.rotors[set];
+            let rotor = if own_order { &mut rotors.own } else { &mut rotors.existing };
+            let pick = match index {
+                Some(index) => pool.open_indexed(index),
+                None => pool.open_existing(rotor),
+            };
+            match pick {
+                Pick::Entry(entry) => return Ok(FileRef { set, entry }),
+                Pick::Nothing => return Err(End::NoWork(format!("no file exists in {}", self.sets[set].name))),
+                Pick::Busy => self.wait_a_moment()?,
+            }
+        }
+    }
+
+    /// The next file of a set that does not exist, for this thread alone.
+    ///
+    /// # Errors
+    ///
+    /// Where all exist, or the run ends while the last is being made or removed.
+    pub fn claim_absent(&mut self, set: usize, index: Option<u64>) -> Result<FileRef, End> {
+        loop {
+            let pool = &self.sets[set].pool;
+            let pick = match index {
+                Some(index) => pool.claim_absent_indexed(index),
+                None => pool.claim_absent(&mut self.rotors[set].absent),
+            };
+            match pick {
+                Pick::Entry(entry) => return Ok(FileRef { set, entry }),
+                Pick::Nothing => {
+                    return Err(End::NoWork(format!("all {} files of {} exist", pool.files(), self.sets[set].name)));
+                }
+                Pick::Busy => self.wait_a_moment()?,
+            }
+        }
+    }
+
+    /// The next existing file that nobody uses, for this thread alone; none where each is in use.
+    ///
+    /// # Errors
+    ///
+    /// Where no file exists.
+    pub fn claim_delete(&mut self, set: usize, index: Option<u64>) -> Result<Option<FileRef>, End> {
+        let pool = &self.sets[set].pool;
+        let pick = match index {
+            Some(index) => pool.claim_delete_indexed(index),
+            None => pool.claim_delete(&mut self.rotors[set].existing),
+        };
+        match pick {
+            Pick::Entry(entry) => Ok(Some(FileRef { set, entry })),
+            Pick::Nothing => Err(End::NoWork(format!("no file exists in {}", self.sets[set].name))),
+            Pick::Busy => {
+                std::thread::yield_now();
+                Ok(None)
+            }
+        }
+    }
+
+    fn wait_a_moment(&self) -> Result<(), End> {
+        if self.run.is_over(&self.clock) {
+            return Err(End::Over);
+        }
+        // Another thread is between claiming the file and the end of one system call.
+        std::thread::yield_now();
+        Ok(())
+    }
+
+    /// Writes the path of a file, relative to its set's root, to where [`Thread::request`] finds it.
+    #[inline]
+    pub fn set_path(&mut self, file: FileRef) {
+        self.sets[file.set].pool.file_path(file.entry, &mut self.path);
+    }
+
+    /// Makes a request on the path that [`Thread::set_path`] left.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's.
+    #[inline]
+    pub fn request_open(&mut self, file: FileRef, flags: OFlags) -> Result<i32, Errno> {
+        let set = &self.sets[file.set];
+        let expected = set.pool.size(file.entry);
+        let directory = set.directory();
+        self.engine.execute(Request::Open { directory, path: self.path.as_c_str(), flags, expected }).map(|fd| fd as i32)
+    }
+
+    /// Reads the attributes of the path that [`Thread::set_path`] left.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's.
+    #[inline]
+    pub fn request_stat(&mut self, file: FileRef) -> Result<u64, Errno> {
+        self.engine.execute(Request::Stat { directory: self.sets[file.set].directory(), path: self.path.as_c_str() })
+    }
+
+    /// Removes the path that [`Thread::set_path`] left.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's.
+    #[inline]
+    pub fn request_unlink(&mut self, file: FileRef) -> Result<u64, Errno> {
+        self.engine.execute(Request::Unlink { directory: self.sets[file.set].directory(), path: self.path.as_c_str() })
+    }
+
+    /// Ends the use of a file.
+    #[inline]
+    pub fn release(&self, file: FileRef) {
+        self.sets[file.set].pool.release(file.entry);
+    }
+
+    /// Closes what the thread left open, so that files it had open may be deleted by others.
+    pub fn close_all(&mut self) {
+        for slot in 0..self.slots.len() {
+            if let Some(fd) = self.slots[slot].fd.take() {
+                let _ = self.engine.execute(Request::Close { fd });
+                if let Some(file) = self.slots[slot].file.take() {
+                    self.release(file);
+                }
+            }
+        }
+    }
+
+    /// A piece of the memory for a request of `len` bytes, at a random multiple of `len` as filebench does, so that
+    /// data does not always sit in the same lines of the processor's cache.
+    ///
+    /// # Errors
+    ///
+    /// Where the workload's memsize is too small.
+    #[inline]
+    pub fn data(&mut self, len: u64, direct: bool) -> Result<Range<usize>, End> {
+        if len > self.memory.len() as u64 {
+            self.grow(len)?;
+        }
+        let offset = pick_block(&mut self.random, self.memory.len() as u64, len);
+        let offset = if direct { offset & !(DIRECT_ALIGNMENT - 1) } else { offset };
+        Ok(offset as usize..(offset + len) as usize)
+    }
+
+    #[cold]
+    fn grow(&mut self, len: u64) -> Result<(), End> {
+        if self.fixed_memory {
+            let message = format!("a request of {len} bytes does not fit the thread's memsize of {}", self.memory.len());
+            return Err(End::Failed(None, message));
+        }
+        self.resize_memory(len as usize).map_err(|e| End::Failed(Errno::from_io_error(&e), format!("{len} bytes of memory: {e}")))
+    }
+
+    /// A random multiple of `len` such that `len` bytes fit into `range`.
+    #[inline]
+    pub fn random_offset(&mut self, range: u64, len: u64) -> u64 {
+        pick_block(&mut self.random, range, len)
+    }
+
+    /// A random whole number, 1 to `most`, each as likely.
+    #[inline]
+    pub fn random_up_to(&mut self, most: u64) -> u64 {
+        below(&mut self.random, most) + 1
+    }
+
+    /// A file for a message: `fs1/00000001/00000003`.
+    pub fn show(&self, file: FileRef) -> String {
+        let mut path = PathBuffer::new();
+        self.sets[file.set].pool.file_path(file.entry, &mut path);
+        format!("{}/{}", self.sets[file.set].name, path.as_c_str().to_string_lossy())
+    }
+
+    /// The file of a slot for a message.
+    pub fn show_slot(&self, slot: usize) -> String {
+        match self.slots[slot].file {
+            Some(file) => self.show(file),
+            None => format!("slot {slot}"),
+        }
+    }
+}

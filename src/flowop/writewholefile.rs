@@ -1,0 +1,126 @@
+//! `writewholefile`: a file from start to end, as one operation.
+
+use super::data::{self, Place};
+use super::file::Choice;
+use super::{Amount, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Slot, Thread, Turn, attributes};
+use std::ops::Range;
+
+pub(super) static DEF: FlowopDef = FlowopDef {
+    name: "writewholefile",
+    aliases: &["writefile"],
+    class: FlowopClass::Write,
+    effect: Effect::Writes,
+    summary: "writes a file from the start to its nominal size (of srcfd's file) by requests of iosize bytes; one operation",
+    attributes: &[
+        attributes::SLOT,
+        attributes::FILE, attributes::INDEX,
+        attributes::OPEN,
+        attributes::IOSIZE_OR_ALL,
+        attributes::RANGE,
+        attributes::SOURCE,
+    ],
+    build: |build| {
+        Box::new(WriteWholeFile {
+            choice: Choice::new(build),
+            iosize: build.amount("iosize", 0),
+            range: build.amount("workingset", 0).next(),
+            source: build.attributes.number("srcfd") as usize,
+            slot: 0,
+            size: 0,
+            data: 0..0,
+            offset: 0,
+        })
+    },
+};
+
+struct WriteWholeFile {
+    choice: Choice,
+    iosize: Amount,
+    range: u64,
+    source: usize,
+    slot: usize,
+    size: u64,
+    data: Range<usize>,
+    offset: u64,
+}
+
+impl Flowop for WriteWholeFile {
+    fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
+        self.slot = self.choice.opened(thread)?;
+        self.size = match thread.slot(self.source) {
+            Slot { file: Some(_), .. } => thread.nominal_size(self.source),
+            _ if self.source > 0 => {
+                return Err(End::Failed(None, format!("slot {} (srcfd) never had a file", self.source)));
+            }
+            _ if self.range > 0 => self.range,
+            _ => thread.nominal_size(self.slot),
+        };
+        let iosize = self.iosize.next();
+        let piece = if iosize == 0 { self.size } else { iosize.min(self.size) };
+        self.data = thread.data(piece, self.choice.direct)?;
+        Ok(Turn::Go)
+    }
+
+    fn execute(&mut self, thread: &mut Thread<'_>) -> Result<Moved, Broken> {
+        let fd = thread.fd(self.slot);
+        self.offset = 0;
+        // From the start and exactly to the end: a file that is written again stays as large as it was planned.
+        while self.offset < self.size {
+            let len = (self.size - self.offset).min(self.data.len() as u64);
+            let data = self.data.start..self.data.start + len as usize;
+            match data::write(thread, fd, data, Place::At(self.offset)) {
+                Ok(bytes) => self.offset += bytes,
+                Err(Broken { errno, moved }) => {
+                    return Err(Broken { errno, moved: Moved::written(self.offset + moved.written) });
+                }
+            }
+        }
+        Ok(Moved::written(self.offset))
+    }
+
+    fn describe(&self, thread: &Thread<'_>) -> String {
+        let place = Place::At(self.offset);
+        format!("write of {} bytes {place} of {}{}", self.data.len(), thread.show_slot(self.slot), self.choice.how())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Bench;
+    use super::super::*;
+
+    #[test]
+    fn a_file_is_written_to_its_exact_size_each_time() {
+        let bench = Bench::sized(1, 1, 2_500 * 1024);
+        let mut thread = bench.thread();
+        let mut write = bench.flowop("writewholefile", "filename=fs,iosize=1m");
+        for _ in 0..2 {
+            assert_eq!(bench.step(&mut write, &mut thread), Ok((Turn::Go, Moved::written(2_500 * 1024))));
+        }
+        let mut read = bench.flowop("readwholefile", "filename=fs,iosize=1m");
+        assert_eq!(bench.step(&mut read, &mut thread), Ok((Turn::Go, Moved::read(2_500 * 1024))));
+    }
+
+    #[test]
+    fn the_size_is_that_of_the_source_slots_file() {
+        let bench = Bench::sized(2, 1, 5_000);
+        let mut thread = bench.thread();
+        bench.step(&mut bench.flowop("createfile", "filesetname=fs,fd=1"), &mut thread).unwrap();
+        let mut write = bench.flowop("writewholefile", "srcfd=1,fd=1,iosize=1k");
+        assert_eq!(bench.step(&mut write, &mut thread), Ok((Turn::Go, Moved::written(5_000))));
+        let mut lost = bench.flowop("writewholefile", "srcfd=7,fd=1");
+        let Err(End::Failed(None, message)) = bench.step(&mut lost, &mut thread) else { panic!("it was written") };
+        assert!(message.contains("slot 7"), "{message}");
+    }
+
+    #[test]
+    fn what_was_written_before_an_error_counts() {
+        let bench = Bench::with_script(1, 1, "fail=write:3:ENOSPC");
+        let mut thread = bench.thread();
+        let mut write = bench.flowop("writewholefile", "filename=fs,iosize=1k");
+        write.prepare(&mut thread).unwrap();
+        let broken = write.execute(&mut thread).unwrap_err();
+        assert_eq!(broken, Broken { errno: rustix::io::Errno::NOSPC, moved: Moved::written(2048) });
+        assert_eq!(write.describe(&thread), "write of 1024 bytes at 2048 of fs/00000001/00000001");
+    }
+}

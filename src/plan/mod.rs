@@ -1,0 +1,204 @@
+//! What is meant: every name bound, every attribute of its kind, nothing left to look up.
+//!
+//! A [`Plan`] holds no handle and no reference, so that it can be shown, stored and sent to worker processes.
+
+use crate::attribute::{Attributes, Value};
+use crate::fileset;
+use crate::random;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+pub mod entity;
+mod resolve;
+mod scope;
+
+pub use resolve::plan;
+
+/// A workload, resolved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Its name and text.
+    pub workload: Workload,
+    /// How constant sizes are read.
+    pub dialect: Dialect,
+    /// Everything random derives from it.
+    pub seed: u64,
+    /// `--dir`.
+    pub dir: Option<PathBuf>,
+    /// Random variables, which quantities refer to by place.
+    pub variables: Vec<random::Spec>,
+    /// File sets, which flowops refer to by place.
+    pub filesets: Vec<fileset::Spec>,
+    /// What is done, in order.
+    pub steps: Vec<Step>,
+}
+
+impl Plan {
+    /// The runs of the plan.
+    pub fn runs(&self) -> impl Iterator<Item = &RunPlan> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Run(run) => Some(run),
+            _ => None,
+        })
+    }
+}
+
+/// The workload's identity.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Workload {
+    /// Of the personality, or of the file without directory and suffix.
+    pub name: String,
+    /// Of the text: `fnv1a64:` and 16 hexadecimal digits.
+    pub hash: String,
+}
+
+/// How a file set's constant size is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dialect {
+    /// filebench 1.5 and wlrun: as it stands.
+    Current,
+    /// filebench 1.4: as the mean of a gamma distribution of shape 1.5, where `filesizegamma` says nothing else.
+    Filebench14,
+}
+
+/// One thing to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// Show a line.
+    Echo(String),
+    /// Make these file sets, by place.
+    Create(Vec<u32>),
+    /// Run and measure.
+    Run(RunPlan),
+}
+
+/// One run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunPlan {
+    /// How long, in nanoseconds; none for until the threads end.
+    pub length_ns: Option<u64>,
+    /// Length of an interval where the workload asks for one (`psrun`), in nanoseconds.
+    pub interval_ns: Option<u64>,
+    /// What the end of a thread means.
+    pub quit: QuitMode,
+    /// Events per second of the event generator; none where there is no limit.
+    pub events_per_s: Option<u64>,
+    /// The variables at that moment.
+    pub parameters: BTreeMap<String, Value>,
+    /// In the order of definition.
+    pub processes: Vec<ProcessPlan>,
+}
+
+impl RunPlan {
+    /// Instances of all processes.
+    pub fn process_count(&self) -> u64 {
+        self.processes.iter().map(|p| u64::from(p.instances)).sum()
+    }
+
+    /// Thread instances of all processes.
+    pub fn thread_count(&self) -> u64 {
+        self.processes.iter().map(|p| u64::from(p.instances) * p.thread_count()).sum()
+    }
+}
+
+/// What it means when a thread has no more work or has reached its count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QuitMode {
+    /// The run ends, before its time.
+    Timeout,
+    /// The run ends; this is its purpose.
+    Firstdone,
+    /// The thread ends; the run ends with the last.
+    Alldone,
+}
+
+impl QuitMode {
+    /// All, with their words in a workload.
+    pub const ALL: [(&'static str, QuitMode); 3] =
+        [("timeout", QuitMode::Timeout), ("firstdone", QuitMode::Firstdone), ("alldone", QuitMode::Alldone)];
+}
+
+/// A process.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProcessPlan {
+    /// Of the workload.
+    pub name: String,
+    /// Number of OS processes.
+    pub instances: u32,
+    /// Added to the nice value.
+    pub nice: i32,
+    /// In the order of definition.
+    pub threads: Vec<ThreadPlan>,
+}
+
+impl ProcessPlan {
+    /// Thread instances of one process instance.
+    pub fn thread_count(&self) -> u64 {
+        self.threads.iter().map(|t| u64::from(t.instances)).sum()
+    }
+}
+
+/// A thread.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ThreadPlan {
+    /// Of the workload.
+    pub name: String,
+    /// Number of threads in each process instance.
+    pub instances: u32,
+    /// Bytes of its buffer; 0 for as many as the largest request.
+    pub memsize: u64,
+    /// Best-effort I/O priority, 0 to 7; none leaves it alone.
+    pub ioprio: Option<u8>,
+    /// Number of descriptor slots that its flowops name.
+    pub slots: u32,
+    /// What it repeats.
+    pub flowops: Vec<FlowopPlan>,
+}
+
+/// A flowop.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FlowopPlan {
+    /// Of the workload.
+    pub name: String,
+    /// Its type, a name of the list of flowops.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The place of `target` among the thread's flowops.
+    pub target: Option<u32>,
+    /// Typed; defaults are filled in.
+    pub attributes: Attributes,
+}
+
+impl FlowopPlan {
+    /// Its definition.
+    ///
+    /// # Panics
+    ///
+    /// Where the plan was made by another version with other flowops.
+    pub fn def(&self) -> &'static crate::flowop::FlowopDef {
+        crate::flowop::find(&self.kind).expect("a plan names flowops of the list")
+    }
+}
+
+/// What the command line adds to a workload's text.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// `--dir`, absolute.
+    pub dir: Option<PathBuf>,
+    /// Where relative paths start: `--dir`, else the working directory; absolute.
+    pub base: PathBuf,
+    /// What `~` stands for.
+    pub home: Option<PathBuf>,
+    /// `--set`, in order.
+    pub set: Vec<(String, Value)>,
+    /// `--runtime`, in nanoseconds.
+    pub runtime_ns: Option<u64>,
+    /// `--seed`.
+    pub seed: u64,
+    /// The workload is checked, not run: an absent `$dir` or `run` is a warning.
+    pub check: bool,
+}

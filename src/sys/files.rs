@@ -1,0 +1,118 @@
+//! File calls on descriptor numbers.
+//!
+//! A thread's slots hold plain numbers, so that an engine without a kernel may hand out its own. The kernel answers
+//! EBADF to a number that is not open; no memory depends on one.
+
+use rustix::fd::BorrowedFd;
+use rustix::io::Errno;
+
+/// Borrows a descriptor number for one call.
+fn borrow(fd: i32) -> Result<BorrowedFd<'static>, Errno> {
+    if fd < 0 {
+        return Err(Errno::BADF);
+    }
+    // SAFETY: not -1; used for the system call at hand only, which checks that the number is open.
+    Ok(unsafe { BorrowedFd::borrow_raw(fd) })
+}
+
+/// close(2), with its error: a delayed write-back error shows there on some file systems.
+///
+/// # Errors
+///
+/// Of the call. The number is free afterwards all the same, as Linux defines it.
+pub fn close(fd: i32) -> Result<(), Errno> {
+    if fd < 0 {
+        return Err(Errno::BADF);
+    }
+    // SAFETY: an integer argument; the caller owns the number.
+    let result = unsafe { libc::close(fd) };
+    if result == 0 { Ok(()) } else { Err(last()) }
+}
+
+fn last() -> Errno {
+    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
+}
+
+/// read(2) at the current position.
+///
+/// # Errors
+///
+/// Of the call.
+pub fn read(fd: i32, buffer: &mut [u8]) -> Result<usize, Errno> {
+    rustix::io::read(borrow(fd)?, buffer)
+}
+
+/// pread(2).
+///
+/// # Errors
+///
+/// Of the call.
+pub fn read_at(fd: i32, buffer: &mut [u8], offset: u64) -> Result<usize, Errno> {
+    rustix::io::pread(borrow(fd)?, buffer, offset)
+}
+
+/// write(2) at the current position.
+///
+/// # Errors
+///
+/// Of the call.
+pub fn write(fd: i32, buffer: &[u8]) -> Result<usize, Errno> {
+    rustix::io::write(borrow(fd)?, buffer)
+}
+
+/// pwrite(2).
+///
+/// # Errors
+///
+/// Of the call.
+pub fn write_at(fd: i32, buffer: &[u8], offset: u64) -> Result<usize, Errno> {
+    rustix::io::pwrite(borrow(fd)?, buffer, offset)
+}
+
+/// lseek(2); the new position.
+///
+/// # Errors
+///
+/// Of the call.
+pub fn seek(fd: i32, to: rustix::fs::SeekFrom) -> Result<u64, Errno> {
+    rustix::fs::seek(borrow(fd)?, to)
+}
+
+/// fsync(2).
+///
+/// # Errors
+///
+/// Of the call.
+pub fn fsync(fd: i32) -> Result<(), Errno> {
+    rustix::fs::fsync(borrow(fd)?)
+}
+
+/// fstat(2).
+///
+/// # Errors
+///
+/// Of the call.
+pub fn fstat(fd: i32) -> Result<rustix::fs::Stat, Errno> {
+    rustix::fs::fstat(borrow(fd)?)
+}
+
+/// posix_fadvise(2) over the whole file.
+///
+/// # Errors
+///
+/// Of the call.
+pub fn advise_random(fd: i32) -> Result<(), Errno> {
+    rustix::fs::fadvise(borrow(fd)?, 0, None, rustix::fs::Advice::Random)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_is_not_open_gives_ebadf() {
+        assert_eq!(read(-1, &mut [0]), Err(Errno::BADF));
+        assert_eq!(close(-1), Err(Errno::BADF));
+        assert_eq!(fsync(999_999), Err(Errno::BADF));
+    }
+}
