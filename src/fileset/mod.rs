@@ -2,8 +2,10 @@
 
 pub mod layout;
 mod path;
+pub mod pool;
 mod spec;
 
 pub use layout::{Layout, LayoutError, Presence, Variables};
 pub use path::PathBuffer;
+pub use pool::{Entries, Pick, Pool, Rotor, Shape};
 pub use spec::{Draw, Spec};
