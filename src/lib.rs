@@ -16,6 +16,7 @@ pub mod diagnostic;
 pub mod source;
 pub mod units;
 
+pub mod fileset;
 pub mod random;
 pub mod record;
 pub mod syntax;
