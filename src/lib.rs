@@ -16,10 +16,16 @@ pub mod diagnostic;
 pub mod source;
 pub mod units;
 
+pub mod engine;
 pub mod fileset;
 pub mod random;
-pub mod record;
 pub mod syntax;
 
-pub mod report;
+pub mod flowop;
+
+pub mod record;
+
+pub mod plan;
 pub mod summary;
+
+pub mod report;

@@ -58,10 +58,10 @@ pub fn number(text: &str) -> Result<Number, String> {
         return whole(0);
     }
     let mut letters = suffix.chars();
-    if let (Some(letter), None) = (letters.next(), letters.next()) {
-        if let Some((_, shift)) = SIZES.iter().find(|(c, _)| *c == letter.to_ascii_lowercase()) {
-            return whole(*shift);
-        }
+    if let (Some(letter), None) = (letters.next(), letters.next())
+        && let Some((_, shift)) = SIZES.iter().find(|(c, _)| *c == letter.to_ascii_lowercase())
+    {
+        return whole(*shift);
     }
     if let Some((_, unit)) = TIMES.iter().find(|(name, _)| *name == suffix) {
         let nanos = real()? * *unit as f64;

@@ -1,7 +1,7 @@
 //! `closefile`: closes the file of a slot.
 
 use super::file::Choice;
-use super::{Broken, Build, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Slot, Thread, Turn, attributes};
+use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Slot, Thread, Turn, attributes};
 use crate::engine::Request;
 
 pub(super) static DEF: FlowopDef = FlowopDef {

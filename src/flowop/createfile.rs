@@ -1,7 +1,7 @@
 //! `createfile`: makes a file that does not exist, and leaves it open in a slot.
 
 use super::file::Choice;
-use super::{Broken, Build, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Moved, Slot, Thread, Turn, attributes};
+use super::{Broken, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Moved, Slot, Thread, Turn, attributes};
 use rustix::fs::OFlags;
 
 pub(super) static DEF: FlowopDef = FlowopDef {
@@ -38,12 +38,18 @@ impl Flowop for CreateFile {
 
     fn finish(&mut self, thread: &mut Thread<'_>, result: &Result<Moved, Broken>) {
         let Some((slot, file)) = self.at else { return };
-        let pool = &thread.sets[file.set].pool;
+        let files = thread.sets[file.set].pool.files();
         if result.is_ok() {
-            pool.created(file.entry);
+            files.created(file.entry);
             thread.set_slot(slot, Slot { fd: Some(self.fd), file: Some(file) });
         } else {
-            pool.abandon(file.entry);
+            files.abandon(file.entry);
+        }
+    }
+
+    fn cancel(&mut self, thread: &mut Thread<'_>) {
+        if let Some((_, file)) = self.at {
+            thread.sets[file.set].pool.files().abandon(file.entry);
         }
     }
 

@@ -1,7 +1,7 @@
 //! `deletefile`: removes a file that nobody else has open.
 
 use super::file::Choice;
-use super::{Broken, Build, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Moved, Slot, Thread, Turn, attributes};
+use super::{Broken, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Moved, Slot, Thread, Turn, attributes};
 use crate::fileset::pool::Pick;
 
 pub(super) static DEF: FlowopDef = FlowopDef {
@@ -26,7 +26,7 @@ impl Flowop for DeleteFile {
             match thread.slot(at) {
                 Slot { fd, file: Some(file) } => {
                     thread.set_slot(at, Slot { fd, file: None });
-                    match thread.sets[file.set].pool.claim_delete_at(file.entry, u32::from(fd.is_some())) {
+                    match thread.sets[file.set].pool.files().claim_delete_at(file.entry, u32::from(fd.is_some())) {
                         Pick::Entry(_) => Some(file),
                         Pick::Busy | Pick::Nothing => {
                             // Another thread has it open or has removed it: the slot's own use ends all the same.
@@ -56,8 +56,14 @@ impl Flowop for DeleteFile {
 
     fn finish(&mut self, thread: &mut Thread<'_>, result: &Result<Moved, Broken>) {
         let Some(file) = self.file else { return };
-        let pool = &thread.sets[file.set].pool;
-        if result.is_ok() { pool.deleted(file.entry) } else { pool.restore(file.entry) }
+        let files = thread.sets[file.set].pool.files();
+        if result.is_ok() { files.deleted(file.entry) } else { files.restore(file.entry) }
+    }
+
+    fn cancel(&mut self, thread: &mut Thread<'_>) {
+        if let Some(file) = self.file {
+            thread.sets[file.set].pool.files().restore(file.entry);
+        }
     }
 
     fn describe(&self, thread: &Thread<'_>) -> String {

@@ -1,7 +1,7 @@
 //! `fsync`: flushes the file of a slot to stable storage.
 
 use super::file::Choice;
-use super::{Broken, Build, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
 use crate::engine::Request;
 
 pub(super) static DEF: FlowopDef = FlowopDef {

@@ -286,6 +286,11 @@ pub trait Flowop {
         let _ = (thread, result);
     }
 
+    /// The run was over between `prepare` and `execute`: gives back what was claimed.
+    fn cancel(&mut self, thread: &mut Thread<'_>) {
+        let _ = thread;
+    }
+
     /// What it was doing, for the message of a failure: `write of 4096 bytes at 8192 to fs1/00000001/00000003`.
     fn describe(&self, thread: &Thread<'_>) -> String;
 }

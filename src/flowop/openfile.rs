@@ -1,7 +1,7 @@
 //! `openfile`: opens an existing file into a slot.
 
 use super::file::Choice;
-use super::{Broken, Build, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Moved, Slot, Thread, Turn, attributes};
+use super::{Broken, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Moved, Slot, Thread, Turn, attributes};
 use rustix::fs::OFlags;
 
 pub(super) static DEF: FlowopDef = FlowopDef {
@@ -40,6 +40,12 @@ impl Flowop for OpenFile {
             (Some((slot, file)), Ok(_)) => thread.set_slot(slot, Slot { fd: Some(self.fd), file: Some(file) }),
             (Some((_, file)), Err(_)) => thread.release(file),
             (None, _) => {}
+        }
+    }
+
+    fn cancel(&mut self, thread: &mut Thread<'_>) {
+        if let Some((_, file)) = self.at {
+            thread.release(file);
         }
     }
 

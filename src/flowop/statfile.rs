@@ -1,7 +1,7 @@
 //! `statfile`: reads the attributes of a file.
 
 use super::file::Choice;
-use super::{Broken, Build, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{Broken, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
 use crate::engine::Request;
 
 pub(super) static DEF: FlowopDef = FlowopDef {
@@ -55,6 +55,12 @@ impl Flowop for StatFile {
     }
 
     fn finish(&mut self, thread: &mut Thread<'_>, _: &Result<Moved, Broken>) {
+        if let At::File(file) = self.at {
+            thread.release(file);
+        }
+    }
+
+    fn cancel(&mut self, thread: &mut Thread<'_>) {
         if let At::File(file) = self.at {
             thread.release(file);
         }

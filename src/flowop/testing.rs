@@ -4,7 +4,8 @@ use super::{Build, End, Flowop, Moved, OpenSet, RunState, Thread, Turn};
 use crate::attribute::{self, Attributes, Value};
 use crate::engine::Clock;
 use crate::fileset::pool::{Pool, Shape};
-use crate::fileset::{Draw, Layout, Spec};
+use crate::fileset::layout::NoVariables;
+use crate::fileset::{Draw, Layout, Presence, Spec};
 use crate::random::stream::Seed;
 use crate::source::{Span, Spanned};
 use crate::sys::Region;
@@ -67,17 +68,29 @@ impl Bench {
         let sets = ["fs", "other"]
             .map(|name| {
                 let spec = Spec {
-                    size: Draw::Fixed(size as f64),
+                    name: name.into(),
+                    path: "/nowhere".into(),
+                    entries: files,
+                    leafdirs: 0,
                     width: Draw::Fixed(1000.0),
-                    ..Spec::new(name, "/nowhere", files)
+                    dir_gamma: 0.0,
+                    depth: None,
+                    size: Draw::Fixed(size as f64),
+                    prealloc_percent: 0,
+                    single: false,
+                    parallel: true,
+                    reuse: false,
+                    trusttree: false,
+                    readonly: false,
+                    writeonly: false,
                 };
-                let layout = Layout::plan(&spec, Seed::root(1), &mut |_| unreachable!("no random variable")).unwrap();
+                let layout = Layout::plan(&spec, Seed::root(1), &mut NoVariables).unwrap();
                 let shape = Shape::of(&layout);
                 // A test's memory is the process's: leaked, so that the sets may borrow it for ever.
                 let region: &'static Region = Box::leak(Box::new(Region::create(Pool::bytes(shape)).unwrap()));
                 let pool = Pool::attach(region, 0, shape);
-                let exists: Vec<bool> = (0..files as usize).map(|at| at < existing).collect();
-                pool.fill(&layout, &exists);
+                let files = (0..files as usize).map(|at| at < existing).collect();
+                pool.fill(&layout, &Presence { files, leafdirs: Vec::new() });
                 OpenSet { name: name.to_owned(), pool, root: None, access: OFlags::RDWR }
             })
             .into();

@@ -2,7 +2,8 @@
 
 use super::{End, Moved};
 use crate::engine::{Clock, Engine, Request};
-use crate::fileset::pool::{PathBuffer, Pick, Pool, Rotor};
+use crate::fileset::PathBuffer;
+use crate::fileset::pool::{Pick, Pool, Rotor};
 use crate::random::stream::{Generator, Seed, below, pick_block};
 use crate::sys::AlignedBuffer;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -74,10 +75,8 @@ pub trait RunState {
 /// Rotors of a thread in one set.
 #[derive(Debug)]
 struct Rotors {
-    /// Shared rotation over existing files.
-    existing: Rotor,
-    /// Shared rotation over files to create.
-    absent: Rotor,
+    /// The rotation of all threads.
+    shared: Rotor,
     /// This thread's own, for `opennext`.
     own: Rotor,
 }
@@ -121,7 +120,7 @@ impl<'r> Thread<'r> {
         seed: Seed,
         memsize: u64,
         slots: usize,
-        threads: u32,
+        threads: usize,
     ) -> std::io::Result<Self> {
         let mut thread = Thread {
             engine,
@@ -135,11 +134,7 @@ impl<'r> Thread<'r> {
             next_slot: ROTATION,
             rotors: sets
                 .iter()
-                .map(|set| Rotors {
-                    existing: set.pool.existing_rotor(threads),
-                    absent: set.pool.absent_rotor(threads),
-                    own: set.pool.own_rotor(),
-                })
+                .map(|set| Rotors { shared: Rotor::shared(set.pool.files().len(), threads), own: Rotor::alone(0) })
                 .collect(),
             path: PathBuffer::new(),
             fixed_memory: memsize > 0,
@@ -195,12 +190,12 @@ impl<'r> Thread<'r> {
     /// Where no file exists, or the run ends while all are being made or removed.
     pub fn pick_existing(&mut self, set: usize, own_order: bool, index: Option<u64>) -> Result<FileRef, End> {
         loop {
-            let pool = &self.sets[set].pool;
+            let files = self.sets[set].pool.files();
             let rotors = &mut self.rotors[set];
-            let rotor = if own_order { &mut rotors.own } else { &mut rotors.existing };
+            let rotor = if own_order { &mut rotors.own } else { &mut rotors.shared };
             let pick = match index {
-                Some(index) => pool.open_indexed(index),
-                None => pool.open_existing(rotor),
+                Some(index) => files.indexed_open(index),
+                None => files.open_existing(rotor),
             };
             match pick {
                 Pick::Entry(entry) => return Ok(FileRef { set, entry }),
@@ -217,15 +212,15 @@ impl<'r> Thread<'r> {
     /// Where all exist, or the run ends while the last is being made or removed.
     pub fn claim_absent(&mut self, set: usize, index: Option<u64>) -> Result<FileRef, End> {
         loop {
-            let pool = &self.sets[set].pool;
+            let files = self.sets[set].pool.files();
             let pick = match index {
-                Some(index) => pool.claim_absent_indexed(index),
-                None => pool.claim_absent(&mut self.rotors[set].absent),
+                Some(index) => files.indexed_absent(index),
+                None => files.claim_absent(&mut self.rotors[set].shared),
             };
             match pick {
                 Pick::Entry(entry) => return Ok(FileRef { set, entry }),
                 Pick::Nothing => {
-                    return Err(End::NoWork(format!("all {} files of {} exist", pool.files(), self.sets[set].name)));
+                    return Err(End::NoWork(format!("all {} files of {} exist", files.len(), self.sets[set].name)));
                 }
                 Pick::Busy => self.wait_a_moment()?,
             }
@@ -238,10 +233,10 @@ impl<'r> Thread<'r> {
     ///
     /// Where no file exists.
     pub fn claim_delete(&mut self, set: usize, index: Option<u64>) -> Result<Option<FileRef>, End> {
-        let pool = &self.sets[set].pool;
+        let files = self.sets[set].pool.files();
         let pick = match index {
-            Some(index) => pool.claim_delete_indexed(index),
-            None => pool.claim_delete(&mut self.rotors[set].existing),
+            Some(index) => files.indexed_delete(index),
+            None => files.claim_delete(&mut self.rotors[set].shared),
         };
         match pick {
             Pick::Entry(entry) => Ok(Some(FileRef { set, entry })),
@@ -304,7 +299,7 @@ impl<'r> Thread<'r> {
     /// Ends the use of a file.
     #[inline]
     pub fn release(&self, file: FileRef) {
-        self.sets[file.set].pool.release(file.entry);
+        self.sets[file.set].pool.files().release(file.entry);
     }
 
     /// Closes what the thread left open, so that files it had open may be deleted by others.

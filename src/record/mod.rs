@@ -10,7 +10,7 @@ mod environment;
 mod histogram;
 
 pub use crate::flowop::FlowopClass;
-pub use environment::Environment;
+pub use environment::{Environment, memory};
 pub use histogram::{BUCKETS, Histogram, LONGEST_NS, bucket};
 
 /// Version of the record's form on disk. The first number rises when a key is renamed or removed.
@@ -183,6 +183,16 @@ pub struct IntervalCounts {
     pub bytes_written: u64,
     /// Sum of the operations' latencies.
     pub latency_sum_ns: u64,
+}
+
+impl IntervalCounts {
+    /// Adds what was done between two readings of the same counters.
+    pub fn merge_difference(&mut self, after: &IntervalCounts, before: &IntervalCounts) {
+        self.ops += after.ops - before.ops;
+        self.bytes_read += after.bytes_read - before.bytes_read;
+        self.bytes_written += after.bytes_written - before.bytes_written;
+        self.latency_sum_ns += after.latency_sum_ns - before.latency_sum_ns;
+    }
 }
 
 /// Something that failed.

@@ -1,0 +1,65 @@
+//! What happens while it happens: the controller sends events, and whoever shows them decides how.
+
+/// Something to show.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// A line of the workload's `echo`.
+    Echo(String),
+    /// Files are being made or taken away.
+    Preparing {
+        /// The file set.
+        fileset: String,
+        /// Files done so far.
+        files_done: u64,
+        /// Files to do.
+        files: u64,
+        /// Bytes written so far.
+        bytes_done: u64,
+        /// Bytes to write.
+        bytes: u64,
+    },
+    /// The file sets are ready, after so many nanoseconds.
+    Prepared {
+        /// Files that exist now.
+        files: u64,
+        /// Files that were made.
+        made: u64,
+        /// Time that it took.
+        elapsed_ns: u64,
+    },
+    /// Workers are being started.
+    Starting {
+        /// Process instances that are ready at the gate.
+        ready: u64,
+        /// Process instances in all.
+        processes: u64,
+        /// Thread instances in all.
+        threads: u64,
+    },
+    /// An interval of the measured window is over.
+    Interval(Tick),
+    /// The window has closed and operations are still under way.
+    Draining {
+        /// Process instances that are not yet gone.
+        processes: u64,
+    },
+    /// Something that a reader should know now.
+    Warning(String),
+}
+
+/// One interval in numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tick {
+    /// Since the opening of the gate.
+    pub elapsed_ns: u64,
+    /// Length of the run; none for "until done".
+    pub length_ns: Option<u64>,
+    /// I/O operations per second within the interval.
+    pub ops_per_s: f64,
+    /// Bytes read per second.
+    pub read_per_s: f64,
+    /// Bytes written per second.
+    pub written_per_s: f64,
+    /// Mean latency of the interval's I/O operations in nanoseconds; none where there was none.
+    pub mean_ns: Option<f64>,
+}

@@ -1,0 +1,165 @@
+//! The file sets of a plan: their layouts, their places in shared memory, their way onto the disk.
+
+use super::protocol::SetOrder;
+use crate::attribute::VariableId;
+use crate::fileset::{self, CreateError, Layout, LayoutError, Options, Pool, Presence, Progress, Shape, Variables};
+use crate::flowop::Effect;
+use crate::plan::{Plan, Step};
+use crate::random::stream::{Generator, Seed};
+use crate::random::{self, Sampler};
+use crate::sys::Region;
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+
+/// A file set between plan and disk.
+#[derive(Debug)]
+pub(super) struct Set {
+    pub(super) layout: Layout,
+    wanted: Presence,
+    /// The workload writes, creates or deletes in it.
+    writes: bool,
+    pub(super) order: SetOrder,
+}
+
+/// All file sets of a plan.
+#[derive(Debug)]
+pub(super) struct Sets {
+    pub(super) list: Vec<Set>,
+    /// First byte of the region behind the pools.
+    pub(super) end: usize,
+}
+
+impl Sets {
+    /// Lays all sets out; their pools start at byte `base`.
+    pub(super) fn plan(plan: &Plan, base: usize) -> Result<Self, String> {
+        let mut end = base;
+        let mut list = Vec::with_capacity(plan.filesets.len());
+        for (at, spec) in plan.filesets.iter().enumerate() {
+            let seed = seed_of(plan.seed, &spec.name);
+            let mut draws = Draws { variables: &plan.variables, samplers: BTreeMap::new(), seed };
+            let layout = Layout::plan(spec, seed, &mut draws)
+                .map_err(|e: LayoutError| format!("fileset {}: {e}", spec.name))?;
+            let wanted = layout.prealloc(spec.prealloc_percent, seed.child("prealloc"));
+            let shape = Shape::of(&layout);
+            let order = SetOrder {
+                name: spec.name.clone(),
+                root: spec.root(),
+                readonly: spec.readonly,
+                writeonly: spec.writeonly,
+                pool: end,
+                shape: [shape.files, shape.directories, shape.leafdirs],
+            };
+            end += Pool::bytes(shape);
+            list.push(Set { layout, wanted, writes: writes(plan, at), order });
+        }
+        Ok(Sets { list, end })
+    }
+
+    /// Files of all sets, and the sum of their sizes in bytes.
+    pub(super) fn totals(&self) -> (u64, u64) {
+        self.list.iter().map(|set| set.layout.figures()).fold((0, 0), |(files, bytes), figures| {
+            (files + figures.files, bytes + figures.bytes)
+        })
+    }
+
+    /// Files and bytes that one set's creation has to do.
+    pub(super) fn work(&self, at: usize) -> (u64, u64) {
+        let Set { layout, wanted, .. } = &self.list[at];
+        let wanted = wanted.files.iter().zip(&layout.sizes).filter(|(wanted, _)| **wanted);
+        wanted.fold((0, 0), |(files, bytes), (_, size)| (files + 1, bytes + size))
+    }
+
+    /// Brings one set onto the disk and fills its pool. Without `disk` the pool is filled as if it had been.
+    pub(super) fn create(&self, plan: &Plan, at: usize, region: &Region, disk: Option<&Disk<'_>>) -> Result<Created, CreateError> {
+        let (spec, set) = (&plan.filesets[at], &self.list[at]);
+        let pool = Pool::attach(region, set.order.pool, set.order.shape());
+        let Some(disk) = disk else {
+            pool.fill(&set.layout, &set.wanted);
+            return Ok(Created::default());
+        };
+        let options = Options {
+            adopt: disk.adopt,
+            writes: set.writes,
+            threads: disk.threads,
+            progress: disk.progress,
+            cancel: disk.cancel,
+            seed: seed_of(plan.seed, &spec.name).child("data"),
+        };
+        let prepared = fileset::prepare(spec, &set.layout, &set.wanted, &options)?;
+        pool.fill(&set.layout, &prepared.existing);
+        Ok(Created {
+            made: prepared.made,
+            files: prepared.existing.files.iter().filter(|exists| **exists).count() as u64,
+            ours: prepared.ours,
+            unfinished: prepared.unfinished,
+        })
+    }
+}
+
+/// How file sets are made.
+pub(super) struct Disk<'a> {
+    pub(super) adopt: bool,
+    pub(super) threads: usize,
+    pub(super) progress: &'a Progress,
+    pub(super) cancel: &'a AtomicBool,
+}
+
+/// What came of making a set.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Created {
+    pub(super) made: u64,
+    pub(super) files: u64,
+    pub(super) ours: bool,
+    pub(super) unfinished: bool,
+}
+
+fn seed_of(seed: u64, name: &str) -> Seed {
+    Seed::root(seed).child("fileset").child(name)
+}
+
+/// True where some flowop of some run may write to the set, or make or remove names in it.
+///
+/// A flowop that names no set works on what another has opened; it is taken to be able to reach every set that its
+/// thread names.
+fn writes(plan: &Plan, set: usize) -> bool {
+    let runs = plan.steps.iter().filter_map(|step| match step {
+        Step::Run(run) => Some(run),
+        _ => None,
+    });
+    runs.flat_map(|run| &run.processes).flat_map(|process| &process.threads).any(|thread| {
+        let names_set = || thread.flowops.iter().any(|f| f.attributes.fileset("filesetname") == Some(set));
+        thread.flowops.iter().any(|flowop| match (flowop.def().effect, flowop.attributes.fileset("filesetname")) {
+            (Effect::Writes | Effect::Names, Some(named)) => named == set,
+            (Effect::Writes | Effect::Names, None) => names_set(),
+            _ => false,
+        })
+    })
+}
+
+/// Random variables for a layout.
+struct Draws<'a> {
+    variables: &'a [random::Spec],
+    samplers: BTreeMap<VariableId, Sampler>,
+    seed: Seed,
+}
+
+impl Variables for Draws<'_> {
+    fn mean(&self, id: VariableId) -> f64 {
+        self.variables[id.0 as usize].mean().unwrap_or(0.0)
+    }
+
+    fn sample(&mut self, id: VariableId, _: &mut Generator) -> f64 {
+        let (variables, seed) = (self.variables, self.seed);
+        let sampler = self.samplers.entry(id).or_insert_with(|| {
+            let seed = seed.child("variable").index(u64::from(id.0));
+            variables[id.0 as usize].sampler(seed).expect("the plan keeps only random variables that have been built once")
+        });
+        sampler.sample()
+    }
+
+    fn sample_about(&mut self, id: VariableId, mean: f64, stream: &mut Generator) -> f64 {
+        let own = self.mean(id);
+        let sample = self.sample(id, stream);
+        if own > 0.0 { sample * mean / own } else { mean }
+    }
+}

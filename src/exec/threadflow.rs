@@ -1,0 +1,235 @@
+//! One thread instance: how long things take. It repeats its flowops until the window closes, its work ends, or
+//! something fails.
+//!
+//! The loop allocates nothing, takes no lock, and writes only to words of its own; the words that all threads read (the
+//! end of the window) change once in a run.
+
+use super::control::Control;
+use super::protocol::{Message, Messenger};
+use crate::engine::Clock;
+use crate::flowop::{Amount, Build, Broken, End, Flowop, Moved, RunState, Thread, Turn};
+use crate::plan::{QuitMode, ThreadPlan};
+use crate::random::stream::Seed;
+use crate::random::{self, Sampler};
+use crate::record::counters::{Counters, ThreadCounters};
+use crate::record::{Failure, errno_name};
+
+/// What a thread asks of the run.
+pub(super) struct ThreadRun<'r> {
+    pub(super) control: Control<'r>,
+    pub(super) counters: ThreadCounters<'r>,
+    pub(super) all: Counters<'r>,
+}
+
+impl RunState for ThreadRun<'_> {
+    fn is_over(&self, clock: &Clock) -> bool {
+        clock.now() >= self.control.window_end()
+    }
+
+    fn pause(&self, clock: &Clock, until: u64) -> bool {
+        self.control.pause(clock, until)
+    }
+
+    fn take_events(&self, clock: &Clock, count: u64) -> Option<u64> {
+        self.control.take_events(clock, count)
+    }
+
+    fn flowop(&self, index: usize) -> (u64, Moved) {
+        self.counters.flowops[index].done()
+    }
+
+    fn own_io(&self) -> (u64, u64) {
+        self.counters.own_io()
+    }
+
+    fn all_io(&self) -> (u64, u64) {
+        self.all.all_io()
+    }
+}
+
+/// A flowop ready to run.
+pub(super) struct Running {
+    flowop: Box<dyn Flowop>,
+    iters: Amount,
+    io: bool,
+}
+
+/// Makes the flowops of a thread.
+pub(super) fn build(plan: &ThreadPlan, variables: &[random::Spec], seed: Seed) -> Vec<Running> {
+    let sampler = |id: crate::attribute::VariableId, seed: Seed| -> Sampler {
+        variables[id.0 as usize].sampler(seed).expect("the plan keeps only random variables that have been built once")
+    };
+    plan.flowops
+        .iter()
+        .enumerate()
+        .map(|(index, flowop)| {
+            let def = flowop.def();
+            let mut build = Build {
+                name: &flowop.name,
+                attributes: &flowop.attributes,
+                target: flowop.target.map(|at| at as usize),
+                seed: seed.child("flowop").index(index as u64),
+                sampler: &sampler,
+            };
+            let iters = build.amount("iters", 1);
+            Running { flowop: (def.build)(&mut build), iters, io: def.class.is_io() }
+        })
+        .collect()
+}
+
+/// Why the loop ended, and the flowop that it was at.
+struct Ending {
+    end: End,
+    flowop: usize,
+}
+
+/// Repeats the flowops until there is a reason to end.
+fn repeat(thread: &mut Thread<'_>, flowops: &mut [Running], run: &ThreadRun<'_>) -> Ending {
+    let clock = thread.clock.clone();
+    loop {
+        let mut called = false;
+        for (index, running) in flowops.iter_mut().enumerate() {
+            for _ in 0..running.iters.next() {
+                match turn(thread, running, index, &clock, run) {
+                    Ok(true) => called = true,
+                    Ok(false) => {
+                        // Nothing was timed, so nobody has looked at the clock.
+                        clock.advance(1_000);
+                        if clock.now() >= run.control.window_end() {
+                            return Ending { end: End::Over, flowop: index };
+                        }
+                    }
+                    Err(end) => return Ending { end, flowop: index },
+                }
+            }
+        }
+        if !called {
+            clock.advance(1_000);
+            if clock.now() >= run.control.window_end() {
+                return Ending { end: End::Over, flowop: 0 };
+            }
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// One operation; false where there was none to carry out.
+#[inline]
+fn turn(
+    thread: &mut Thread<'_>,
+    running: &mut Running,
+    index: usize,
+    clock: &Clock,
+    run: &ThreadRun<'_>,
+) -> Result<bool, End> {
+    let counters = &run.counters.flowops[index];
+    let prepared = running.flowop.prepare(thread);
+    if thread.auto_opens > 0 {
+        counters.record_auto_opens(std::mem::take(&mut thread.auto_opens));
+    }
+    match prepared {
+        Ok(Turn::Go) => {}
+        Ok(Turn::Skip) => {
+            counters.record_skip();
+            return Ok(false);
+        }
+        Ok(Turn::Quiet) => return Ok(false),
+        Err(end) => {
+            if let End::Failed(Some(errno), _) = &end {
+                counters.record_error(errno.raw_os_error(), Moved::NONE);
+            }
+            return Err(end);
+        }
+    }
+    let start = clock.now();
+    if start >= run.control.window_end() {
+        running.flowop.cancel(thread);
+        return Err(End::Over);
+    }
+    let result = running.flowop.execute(thread);
+    let end = clock.now();
+    running.flowop.finish(thread, &result);
+    // An operation counts when it ends within the window.
+    if end > run.control.window_end() {
+        counters.record_in_flight();
+        return Err(End::Over);
+    }
+    match result {
+        Ok(moved) => {
+            counters.record(end - start, moved);
+            if running.io {
+                run.counters.record_io(moved);
+            }
+            Ok(true)
+        }
+        Err(Broken { errno, moved }) => {
+            counters.record_error(errno.raw_os_error(), moved);
+            Err(End::Failed(Some(errno), running.flowop.describe(thread)))
+        }
+    }
+}
+
+/// Names for messages.
+pub(super) struct Names {
+    /// `filereader-0`
+    pub(super) process: String,
+    /// `filereaderthread-3`
+    pub(super) thread: String,
+}
+
+/// A thread's life from the gate to its end.
+pub(super) fn live(
+    thread: &mut Thread<'_>,
+    flowops: &mut [Running],
+    plan: &ThreadPlan,
+    run: &ThreadRun<'_>,
+    quit: QuitMode,
+    names: &Names,
+    messenger: &Messenger,
+) {
+    run.control.wait();
+    run.counters.start();
+    let cpu = cpu_ns();
+    let Ending { end, flowop } = repeat(thread, flowops, run);
+    let now = thread.clock.now();
+    let ends_run = quit != QuitMode::Alldone;
+    let name = &plan.flowops[flowop].name;
+    match end {
+        End::Over => {}
+        End::NoWork(why) => {
+            messenger.send(&Message::RanDry { flowop: name.clone(), why });
+            if ends_run {
+                run.control.close(now);
+            }
+        }
+        End::Finished(why) => {
+            messenger.send(&Message::Finished { why });
+            if ends_run {
+                run.control.close(now);
+            }
+        }
+        End::Failed(errno, what) => {
+            let message = match errno {
+                Some(errno) => format!("{what}: {}", std::io::Error::from(errno)),
+                None => what,
+            };
+            messenger.send(&Message::Failed(Failure {
+                process: names.process.clone(),
+                thread: Some(names.thread.clone()),
+                flowop: Some(name.clone()),
+                errno: errno.map(|errno| errno_name(errno.raw_os_error())),
+                message,
+            }));
+            run.control.close(now);
+        }
+    }
+    let cpu = cpu_ns().saturating_sub(cpu);
+    thread.close_all();
+    run.counters.end(now.min(run.control.window_end()), cpu);
+}
+
+/// Processor time of this thread.
+fn cpu_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
