@@ -1,10 +1,20 @@
 //! File sets: what a tree looks like, how it comes onto the disk, and who uses which of its files.
+//!
+//! ```text
+//! Spec ──► Layout (pure) ──► prepare (directories and files) ──► Pool (shared by all workers)
+//! ```
+//!
+//! A tree that wlrun made carries a marker ([`owner`]). Only such a tree is ever emptied, cut or removed.
 
+pub mod create;
+mod disk;
 pub mod layout;
+pub mod owner;
 mod path;
 pub mod pool;
 mod spec;
 
+pub use create::{CreateError, Options, Prepared, Progress, prepare, remove};
 pub use layout::{Layout, LayoutError, Presence, Variables};
 pub use path::PathBuffer;
 pub use pool::{Entries, Pick, Pool, Rotor, Shape};

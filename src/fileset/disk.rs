@@ -1,0 +1,274 @@
+//! The tree on the disk, reached through directory descriptors only: below the root no path is resolved, and no
+//! symbolic link followed, so nothing that was planted in a tree can lead out of it.
+
+use super::create::CreateError;
+use super::layout::Layout;
+use super::path::{Name, PathBuffer};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, StatxAttributes, StatxFlags};
+use rustix::io::Errno;
+use std::ffi::{CStr, CString, OsStr};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+/// A directory as a place to work from: no permission to read it is needed, and opening it costs nothing on a server.
+const PLACE: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// A directory to be listed.
+const LISTED: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// What may be at the place of a tree.
+pub(super) enum Place {
+    Tree(Root),
+    /// Nothing; the directory that will hold it may be missing too.
+    Free,
+}
+
+/// The root directory of a tree that is there.
+#[derive(Debug)]
+pub(super) struct Root {
+    holder: OwnedFd,
+    name: CString,
+    fd: OwnedFd,
+    pub(super) path: PathBuf,
+}
+
+impl Root {
+    /// Looks at the place `path`.
+    pub(super) fn find(path: &Path) -> Result<Place, CreateError> {
+        let (holder, name) = split(path)?;
+        let holder = match open_holder(holder) {
+            Ok(fd) => fd,
+            Err(Errno::NOENT) => return Ok(Place::Free),
+            Err(error) => return Err(CreateError::io("open", holder, error)),
+        };
+        match rustix::fs::openat(&holder, &name, PLACE, Mode::empty()) {
+            Ok(fd) => Ok(Place::Tree(Root { holder, name, fd, path: path.to_owned() })),
+            Err(Errno::NOENT) => Ok(Place::Free),
+            Err(Errno::NOTDIR | Errno::LOOP) => Err(obstacle(holder.as_fd(), &name, path.to_owned(), "a directory")),
+            Err(error) => Err(CreateError::io("open", path, error)),
+        }
+    }
+
+    /// Makes the root directory, after `check` of the directory that holds it, which is made where it is missing.
+    pub(super) fn make(
+        path: &Path,
+        check: impl FnOnce(BorrowedFd<'_>) -> Result<(), CreateError>,
+    ) -> Result<Root, CreateError> {
+        let (directory, name) = split(path)?;
+        std::os::unix::fs::DirBuilderExt::mode(&mut std::fs::DirBuilder::new(), 0o755)
+            .recursive(true)
+            .create(directory)
+            .map_err(|error| CreateError::io("make directory", directory, error))?;
+        let holder = open_holder(directory).map_err(|error| CreateError::io("open", directory, error))?;
+        check(holder.as_fd())?;
+        make_directory(holder.as_fd(), &name).map_err(|error| CreateError::io("make directory", path, error))?;
+        let fd = rustix::fs::openat(&holder, &name, PLACE, Mode::empty())
+            .map_err(|error| CreateError::io("open", path, error))?;
+        Ok(Root { holder, name, fd, path: path.to_owned() })
+    }
+
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    /// Removes the root directory itself, which must be empty.
+    pub(super) fn remove(&self) -> Result<(), CreateError> {
+        rustix::fs::unlinkat(&self.holder, &self.name, AtFlags::REMOVEDIR)
+            .map_err(|error| CreateError::io("remove", &self.path, error))
+    }
+
+    /// Removes all that is in it but the object named `spared`, and counts in `removed`. Stops at other file systems.
+    pub(super) fn empty(&self, spared: &CStr, removed: &AtomicU64, cancel: &AtomicBool) -> Result<(), CreateError> {
+        let fail = |stack: &[Level], name: &CStr, operation, error: Errno| {
+            let mut path = self.path.clone();
+            path.extend(stack.iter().skip(1).map(|level| OsStr::from_bytes(level.name.to_bytes())));
+            path.push(OsStr::from_bytes(name.to_bytes()));
+            CreateError::io(operation, path, error)
+        };
+        let list = |at: BorrowedFd<'_>, name: &CStr| Dir::new(rustix::fs::openat(at, name, LISTED, Mode::empty())?);
+        let top = list(self.fd(), c".").map_err(|error| CreateError::io("list", &self.path, error))?;
+        let device = top.stat().map_err(|error| CreateError::io("look at", &self.path, error))?.st_dev;
+        let mut stack = vec![Level { dir: top, name: c"".to_owned(), changed: false }];
+        while let Some(level) = stack.last_mut() {
+            if cancel.load(Relaxed) {
+                return Err(CreateError::Cancelled { left: "" });
+            }
+            let entry = match level.dir.read() {
+                Some(Ok(entry)) => entry,
+                Some(Err(error)) => return Err(fail(&stack, c"", "list", error)),
+                None if level.changed => {
+                    // Some file systems skip entries when others go while a directory is listed: once more, until
+                    // a whole list shows nothing.
+                    level.changed = false;
+                    level.dir.rewind();
+                    continue;
+                }
+                None => {
+                    let gone = stack.pop().expect("the loop has looked at it").name;
+                    if let Some(above) = stack.last_mut() {
+                        above.changed = true;
+                        unlink(above.dir.fd(), &gone, AtFlags::REMOVEDIR)
+                            .map_err(|error| fail(&stack, &gone, "remove", error))?;
+                        removed.fetch_add(1, Relaxed);
+                    }
+                    continue;
+                }
+            };
+            let name = entry.file_name();
+            if name == c"." || name == c".." || (name == spared && stack.len() == 1) {
+                continue;
+            }
+            let step = (|| {
+                let level = stack.last_mut().expect("the loop has looked at it");
+                let at = level.dir.fd()?;
+                let kind = match entry.file_type() {
+                    FileType::Unknown => {
+                        FileType::from_raw_mode(rustix::fs::statat(at, name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode)
+                    }
+                    kind => kind,
+                };
+                if kind != FileType::Directory {
+                    level.changed = true;
+                    unlink(Ok(at), name, AtFlags::empty())?;
+                    removed.fetch_add(1, Relaxed);
+                    return Ok(None);
+                }
+                let dir = list(at, name)?;
+                // Another file system may be mounted here, or this one once more.
+                if dir.stat()?.st_dev != device || is_mount(dir.fd()?) {
+                    return Err(Errno::XDEV);
+                }
+                Ok(Some(dir))
+            })();
+            match step {
+                Ok(None) => {}
+                Ok(Some(dir)) => stack.push(Level { dir, name: name.to_owned(), changed: false }),
+                Err(error) => return Err(fail(&stack, name, "remove", error)),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A directory that is being emptied.
+struct Level {
+    dir: Dir,
+    name: CString,
+    /// Something went since the list began.
+    changed: bool,
+}
+
+fn unlink(at: Result<BorrowedFd<'_>, Errno>, name: &CStr, flags: AtFlags) -> Result<(), Errno> {
+    match rustix::fs::unlinkat(at?, name, flags) {
+        // Someone else was faster, or the list was old.
+        Err(Errno::NOENT) => Ok(()),
+        other => other,
+    }
+}
+
+/// True for the root of a mount. Where the kernel does not say (before 5.8), the device number is all there is.
+fn is_mount(fd: BorrowedFd<'_>) -> bool {
+    rustix::fs::statx(fd, c"", AtFlags::EMPTY_PATH, StatxFlags::empty())
+        .is_ok_and(|s| s.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
+}
+
+/// The directory above, and the name in it.
+fn split(path: &Path) -> Result<(&Path, CString), CreateError> {
+    let wrong = || CreateError::io("use as a tree", path, Errno::INVAL);
+    let name = path.file_name().ok_or_else(wrong)?;
+    let holder = match path.parent() {
+        Some(holder) if holder.as_os_str().is_empty() => Path::new("."),
+        Some(holder) => holder,
+        None => return Err(wrong()),
+    };
+    Ok((holder, CString::new(name.as_bytes()).map_err(|_| wrong())?))
+}
+
+fn open_holder(path: &Path) -> Result<OwnedFd, Errno> {
+    // The way to the tree is the user's own: links in it are followed.
+    rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+}
+
+pub(super) fn make_directory(at: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
+    rustix::fs::mkdirat(at, name, Mode::from_raw_mode(0o755))
+}
+
+/// The refusal of an object that is not what the file set has under its name.
+pub(super) fn obstacle(at: BorrowedFd<'_>, name: &CStr, path: PathBuf, wanted: &str) -> CreateError {
+    let found = rustix::fs::statat(at, name, AtFlags::SYMLINK_NOFOLLOW)
+        .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode));
+    let found = match found {
+        FileType::Symlink => "a symbolic link",
+        FileType::Directory => "a directory",
+        FileType::RegularFile => "a file",
+        FileType::BlockDevice => "a block device",
+        FileType::CharacterDevice => "a character device",
+        FileType::Fifo => "a pipe",
+        FileType::Socket => "a socket",
+        FileType::Unknown => "something else",
+    };
+    CreateError::NotOurs { path, why: format!("it is {found} where the file set has {wanted}") }
+}
+
+/// One thread's way through a tree: opens the directories of a layout, and keeps the last one open, for files come in
+/// the order of their directories.
+pub(super) struct Walker<'a> {
+    root: &'a Root,
+    layout: &'a Layout,
+    last: Option<(u32, Result<OwnedFd, Errno>)>,
+    chain: Vec<u32>,
+    path: PathBuffer,
+}
+
+impl<'a> Walker<'a> {
+    pub(super) fn new(root: &'a Root, layout: &'a Layout) -> Self {
+        let path = PathBuffer::with_prefix(root.path.as_os_str());
+        Walker { root, layout, last: None, chain: Vec::new(), path }
+    }
+
+    /// The directory, or none where it or one above it is missing.
+    pub(super) fn open(&mut self, directory: u32) -> Result<Option<BorrowedFd<'_>>, CreateError> {
+        if directory == 0 {
+            return Ok(Some(self.root.fd()));
+        }
+        if self.last.as_ref().is_none_or(|(last, _)| *last != directory) {
+            let opened = self.walk(directory);
+            self.last = Some((directory, opened));
+        }
+        match &self.last {
+            Some((_, Ok(fd))) => Ok(Some(fd.as_fd())),
+            Some((_, Err(Errno::NOENT))) | None => Ok(None),
+            Some((_, Err(error))) => {
+                let error = *error;
+                self.layout.path_of_directory(directory as usize, &mut self.path);
+                let path = PathBuf::from(self.path.as_os_str());
+                Err(match error {
+                    Errno::NOTDIR | Errno::LOOP => CreateError::NotOurs {
+                        path,
+                        why: "on the way to it is a file or a symbolic link where the file set has a directory".into(),
+                    },
+                    error => CreateError::io("open", path, error),
+                })
+            }
+        }
+    }
+
+    fn walk(&mut self, directory: u32) -> Result<OwnedFd, Errno> {
+        self.chain.clear();
+        let mut at = directory;
+        while at != 0 {
+            self.chain.push(at);
+            at = self.layout.directories[at as usize].parent;
+        }
+        let mut fd: Option<OwnedFd> = None;
+        for directory in self.chain.iter().rev() {
+            let name = Name::of(self.layout.directories[*directory as usize].serial);
+            let at = fd.as_ref().map_or(self.root.fd(), |fd| fd.as_fd());
+            fd = Some(rustix::fs::openat(at, name.as_c_str(), PLACE, Mode::empty())?);
+        }
+        Ok(fd.expect("the root is not walked to"))
+    }
+}
