@@ -23,9 +23,13 @@ pub mod syntax;
 
 pub mod flowop;
 
+pub mod event;
 pub mod record;
 
 pub mod plan;
 pub mod summary;
 
+pub mod exec;
 pub mod report;
+
+pub mod cli;

@@ -560,7 +560,6 @@ impl Watch<'_> {
     async fn watch(&mut self, signals: &mut Signals, show: &mut dyn FnMut(Event)) -> Option<i32> {
         let mut signalled = None;
         let mut lines_open = true;
-        let mut lost: Vec<String> = Vec::new();
         let mut tick: Option<tokio::time::Interval> = None;
         let mut drain_from: Option<Instant> = None;
         let mut said_drain = false;
@@ -597,11 +596,11 @@ impl Watch<'_> {
                     _ => lines_open = false,
                 },
                 Some(task) = self.workers.tasks.join_next(), if !self.workers.tasks.is_empty() => {
-                    if let Ok((name, Some(how))) = task {
-                        lost.push(format!("{name} was {how}"));
-                        if signalled.is_none() && drain_from.is_none_or(|_| !matches!(self.ended, Some((Ended::Stuck, _)))) {
-                            self.process_lost(&name, &how);
-                        }
+                    let killed_by_us = signalled.is_some() || matches!(self.ended, Some((Ended::Stuck, _)));
+                    if let Ok((name, Some(how))) = task
+                        && !killed_by_us
+                    {
+                        self.process_lost(&name, &how);
                     }
                 },
                 signal = signals.next() => {
@@ -698,10 +697,10 @@ impl Watch<'_> {
     fn interval(&mut self, show: &mut dyn FnMut(Event)) {
         let start = self.control.window_start();
         let at = self.now().min(self.control.window_end()).saturating_sub(start);
-        let total = self.totals();
+        let (rows, total) = (self.rows(), self.totals());
         let Some(interval) = self.intervals.add(at, total) else { return };
         let seconds = (interval.end_ns - interval.start_ns) as f64 / 1e9;
-        let io = interval.flowops.iter().zip(self.rows()).filter(|(_, row)| row.io).map(|(counts, _)| counts);
+        let io = interval.flowops.iter().zip(rows).filter(|(_, row)| row.io).map(|(counts, _)| counts);
         let sum = io.fold(IntervalCounts::default(), |mut sum, counts| {
             sum.ops += counts.ops;
             sum.bytes_read += counts.bytes_read;

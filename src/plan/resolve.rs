@@ -491,7 +491,11 @@ impl<'a> Resolver<'a, '_> {
             let rate = self.attributes(&entity::EVENTGEN, span, written).number("rate");
             (rate > 0).then_some(rate)
         });
-        let processes = (0..self.processes.len()).filter_map(|at| self.process(at)).collect();
+        let processes: Vec<ProcessPlan> = (0..self.processes.len()).filter_map(|at| self.process(at)).collect();
+        if !processes.is_empty() && processes.iter().all(|process| process.instances == 0) {
+            let span = self.processes[0].span;
+            self.push(Diagnostic::error(span, "no process has an instance, so there is nothing to run", "instances is 0"));
+        }
         let parameters = self.scope.values();
         self.steps.push(Step::Run(RunPlan { length_ns, interval_ns, quit: self.quit, events_per_s, parameters, processes }));
     }

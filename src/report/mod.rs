@@ -9,6 +9,7 @@ mod table;
 mod text;
 
 /// A form in which a record is shown.
+#[derive(Debug)]
 pub struct RendererDef {
     /// What `--format` calls it.
     pub name: &'static str,

@@ -1,0 +1,54 @@
+//! `wlrun check`: everything that is wrong with workload files.
+
+use super::exit::{self, Exit};
+use super::{Parameters, complain, library, say};
+use crate::diagnostic::Diagnostics;
+use crate::plan::{Options, Plan};
+use crate::source::SourceFile;
+use crate::{plan, syntax};
+use clap::Args;
+
+#[derive(Debug, Args)]
+pub(super) struct CheckArgs {
+    /// Workload files, or personalities
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<String>,
+    #[command(flatten)]
+    parameters: Parameters,
+}
+
+/// Text to plan, with everything that was found on the way.
+pub(super) fn resolve(file: &SourceFile, options: &Options) -> (Option<Plan>, Diagnostics) {
+    let mut diagnostics = Diagnostics::new();
+    let ast = syntax::parse(file, &mut diagnostics);
+    // A text that does not parse is resolved all the same: all mistakes are shown at once.
+    let plan = plan::plan(file, &ast, options, &mut diagnostics);
+    (plan, diagnostics)
+}
+
+pub(super) fn run(args: &CheckArgs) -> Exit {
+    let options = match args.parameters.plan_options(true) {
+        Ok(options) => options,
+        Err(error) => {
+            complain(&format!("the working directory cannot be read: {error}"));
+            return exit::FAILED;
+        }
+    };
+    let mut outcome = exit::OK;
+    for name in &args.files {
+        match library::load(name) {
+            Ok(file) => {
+                let (_, diagnostics) = resolve(&file, &options);
+                say(&diagnostics.render(&file, args.parameters.colored()));
+                if diagnostics.has_errors() {
+                    outcome = exit::USAGE;
+                }
+            }
+            Err(why) => {
+                complain(&why);
+                outcome = exit::USAGE;
+            }
+        }
+    }
+    outcome
+}

@@ -1,0 +1,77 @@
+//! Where reports go: stdout in one form, and files in any.
+
+use crate::record::RunRecord;
+use crate::report::{RENDERERS, RendererDef};
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// A form of report.
+pub(super) type Format = &'static RendererDef;
+
+/// Forms that the design names and nobody has built.
+const PLANNED: &[&str] = &["ndjson", "csv", "prometheus", "html"];
+
+/// The form of that name.
+pub(super) fn parse_format(name: &str) -> Result<Format, String> {
+    if let Some(def) = crate::report::find(name) {
+        return Ok(def);
+    }
+    if PLANNED.contains(&name) {
+        return Err(format!("the format {name} is not supported yet"));
+    }
+    let names: Vec<&str> = RENDERERS.iter().map(|def| def.name).collect();
+    Err(format!("expected {}", names.join(", ")))
+}
+
+/// `FORMAT=FILE` of `--out`.
+pub(super) fn parse_out(text: &str) -> Result<(Format, PathBuf), String> {
+    let (format, file) = text.split_once('=').ok_or("expected FORMAT=FILE, such as json=run.json")?;
+    Ok((parse_format(format)?, PathBuf::from(file)))
+}
+
+/// A file that will hold a report: it is opened before the run, so that a run is not lost to a mistyped path, and
+/// takes its name when the report is whole, so that nobody reads half of one.
+#[derive(Debug)]
+pub(super) struct Pending {
+    format: Format,
+    path: PathBuf,
+    /// Beside it; none where the path is a device or a pipe.
+    temporary: Option<PathBuf>,
+    file: fs::File,
+}
+
+impl Pending {
+    pub(super) fn open(format: Format, path: &Path) -> io::Result<Self> {
+        if path.exists() && !path.is_file() {
+            let file = fs::OpenOptions::new().write(true).open(path)?;
+            return Ok(Pending { format, path: path.to_owned(), temporary: None, file });
+        }
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".{}.tmp", std::process::id()));
+        let temporary = path.with_file_name(name);
+        let file = fs::OpenOptions::new().write(true).create(true).truncate(true).open(&temporary)?;
+        Ok(Pending { format, path: path.to_owned(), temporary: Some(temporary), file })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn write(mut self, record: &RunRecord) -> io::Result<()> {
+        self.file.write_all((self.format.render)(record).as_bytes())?;
+        self.file.flush()?;
+        if let Some(temporary) = self.temporary.take() {
+            fs::rename(temporary, &self.path)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if let Some(temporary) = &self.temporary {
+            let _ = fs::remove_file(temporary);
+        }
+    }
+}

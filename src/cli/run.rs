@@ -1,0 +1,212 @@
+//! `wlrun run`, and `wlrun` without a subcommand: from arguments to exit code.
+
+use super::check::resolve;
+use super::exit::{self, Exit};
+use super::live::{EchoTo, Live};
+use super::output::{self, Format, Pending};
+use super::{Parameters, complain, library, print, say};
+use crate::exec::{self, ExecError, ProcessModel};
+use crate::plan::Plan;
+use crate::record::{Ended, RunRecord};
+use clap::Args;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Args)]
+pub(super) struct RunArgs {
+    /// A workload file, or the name of a personality
+    #[arg(value_name = "FILE|NAME", required = true)]
+    workload: Option<String>,
+    #[command(flatten)]
+    parameters: Parameters,
+    /// Make --dir where it does not exist
+    #[arg(long, requires = "dir")]
+    mkdir: bool,
+    /// Write into directories that wlrun did not make; nothing in them is removed
+    #[arg(long)]
+    adopt: bool,
+    /// File sets may lie below this path too
+    #[arg(long, value_name = "PATH")]
+    allow_path: Vec<PathBuf>,
+    /// Take the trees away at the end
+    #[arg(long)]
+    remove: bool,
+    /// How requests reach the kernel: sync, null
+    #[arg(long, value_name = "ENGINE", default_value = "sync", value_parser = parse_engine)]
+    engine: String,
+    /// Process instances as OS processes, or all as threads of one process
+    #[arg(long, value_name = "MODEL", default_value = "processes", value_parser = parse_model)]
+    process_model: ProcessModel,
+    /// Form of the report on stdout: text, json, filebench
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = output::parse_format)]
+    format: Format,
+    /// Write the record as JSON too
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write the report in another form too
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = output::parse_out)]
+    out: Vec<(Format, PathBuf)>,
+    /// Length of the intervals in the record
+    #[arg(long, value_name = "TIME", value_parser = super::parse_time)]
+    interval: Option<u64>,
+    /// No progress, only warnings and errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+fn parse_engine(text: &str) -> Result<String, String> {
+    use crate::engine::{ENGINES, PLANNED, find};
+    let name = text.split(':').next().unwrap_or_default();
+    if find(name).is_some() {
+        return Ok(text.to_owned());
+    }
+    if PLANNED.contains(&name) {
+        return Err(format!("the engine {name} is not supported yet"));
+    }
+    let names: Vec<&str> = ENGINES.iter().filter(|def| def.listed).map(|def| def.name).collect();
+    Err(format!("expected {}", names.join(", ")))
+}
+
+fn parse_model(text: &str) -> Result<ProcessModel, String> {
+    match text {
+        "processes" => Ok(ProcessModel::Processes),
+        "threads" => Ok(ProcessModel::Threads),
+        _ => Err("expected processes or threads".into()),
+    }
+}
+
+pub(super) fn run(args: &RunArgs) -> Exit {
+    match try_run(args) {
+        Ok(exit) => exit,
+        Err((exit, message)) => {
+            complain(&message);
+            exit
+        }
+    }
+}
+
+type Failed = (Exit, String);
+
+fn try_run(args: &RunArgs) -> Result<Exit, Failed> {
+    let name = args.workload.as_deref().unwrap_or_default();
+    let file = library::load(name).map_err(|why| (exit::USAGE, why))?;
+    let options = args
+        .parameters
+        .plan_options(false)
+        .map_err(|error| (exit::FAILED, format!("the working directory cannot be read: {error}")))?;
+    let (plan, diagnostics) = resolve(&file, &options);
+    say(&diagnostics.render(&file, args.parameters.colored()));
+    let Some(plan) = plan else { return Ok(exit::USAGE) };
+    check_places(&plan, &args.allow_path)?;
+    if let Some(dir) = &plan.dir {
+        check_dir(dir, args.mkdir)?;
+    }
+    let outputs = args
+        .json
+        .iter()
+        .map(|path| output::parse_format("json").map(|format| (format, path)))
+        .chain(args.out.iter().map(|(format, path)| Ok((*format, path))))
+        .map(|output| {
+            let (format, path) = output.map_err(|why| (exit::USAGE, why))?;
+            Pending::open(format, path)
+                .map_err(|error| (exit::FAILED, format!("{} cannot be written: {error}", path.display())))
+        })
+        .collect::<Result<Vec<Pending>, Failed>>()?;
+    raise_descriptor_limit();
+    let exec_options = exec::Options {
+        engine: args.engine.clone(),
+        process_model: args.process_model,
+        adopt: args.adopt,
+        remove: args.remove,
+        interval_ns: args.interval,
+    };
+    let echo = if args.format.name == "text" { EchoTo::Stdout } else { EchoTo::Stderr };
+    let mut live = Live::new(echo, args.quiet);
+    let outcome = exec::run(&plan, &exec_options, &mut |event| live.show(event));
+    live.clear();
+    let outcome = outcome.map_err(|error| {
+        let exit = match &error {
+            ExecError::Refused(_) => exit::REFUSED,
+            ExecError::Usage(_) => exit::USAGE,
+            ExecError::CannotRun(_) | ExecError::System(..) => exit::FAILED,
+        };
+        (exit, error.to_string())
+    })?;
+    let mut exit = verdict(&outcome.record, outcome.signal);
+    if let Some(why) = reason(&outcome.record).filter(|_| exit != exit::OK) {
+        complain(&why);
+    }
+    if let Some(error) = live.broken.filter(|error| error.kind() != std::io::ErrorKind::BrokenPipe) {
+        complain(&format!("the output cannot be written: {error}"));
+        exit = worse(exit, exit::FAILED);
+    }
+    exit = worse(exit, print(&(args.format.render)(&outcome.record)));
+    for output in outputs {
+        let path = output.path().display().to_string();
+        if let Err(error) = output.write(&outcome.record) {
+            complain(&format!("{path} cannot be written: {error}"));
+            exit = worse(exit, exit::FAILED);
+        }
+    }
+    Ok(exit)
+}
+
+/// The first thing that went wrong stays the verdict.
+fn worse(first: Exit, second: Exit) -> Exit {
+    if first == exit::OK { second } else { first }
+}
+
+fn verdict(record: &RunRecord, signal: Option<i32>) -> Exit {
+    match signal {
+        Some(signal) => Exit::signal(signal),
+        None if record.runs.iter().all(|run| run.valid) => exit::OK,
+        None => exit::FAILED,
+    }
+}
+
+/// Why the last run has no valid result.
+fn reason(record: &RunRecord) -> Option<String> {
+    let run = record.runs.iter().find(|run| !run.valid)?;
+    match (run.ended, &run.reason) {
+        (Ended::Interrupted, reason) => reason.clone(),
+        (_, Some(reason)) => Some(format!("the run failed: {reason}")),
+        (_, None) => Some("the run failed".into()),
+    }
+}
+
+/// With --dir, file sets stay beneath it (or what --allow-path adds).
+fn check_places(plan: &Plan, allowed: &[PathBuf]) -> Result<(), Failed> {
+    let Some(dir) = &plan.dir else { return Ok(()) };
+    let here = std::env::current_dir().unwrap_or_default();
+    let allowed: Vec<PathBuf> = std::iter::once(dir.clone()).chain(allowed.iter().map(|path| here.join(path))).collect();
+    let outside: Vec<String> = plan
+        .filesets
+        .iter()
+        .filter(|spec| !allowed.iter().any(|path| spec.path.starts_with(path)))
+        .map(|spec| format!("the fileset '{}' would be in {}, outside {}", spec.name, spec.path.display(), dir.display()))
+        .collect();
+    if outside.is_empty() {
+        return Ok(());
+    }
+    Err((exit::REFUSED, format!("{}; --allow-path PATH allows another place", outside.join("\n"))))
+}
+
+fn check_dir(dir: &Path, mkdir: bool) -> Result<(), Failed> {
+    match dir.metadata() {
+        Ok(metadata) if metadata.is_dir() => Ok(()),
+        Ok(_) => Err((exit::USAGE, format!("{} is not a directory", dir.display()))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && mkdir => std::fs::create_dir_all(dir)
+            .map_err(|error| (exit::FAILED, format!("the directory {} cannot be made: {error}", dir.display()))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err((exit::USAGE, format!("the directory {} does not exist; make it, or give --mkdir", dir.display())))
+        }
+        Err(error) => Err((exit::USAGE, format!("{}: {error}", dir.display()))),
+    }
+}
+
+/// As many descriptors as the system allows: a workload's threads need theirs, and each process is watched by one.
+fn raise_descriptor_limit() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    let _ = setrlimit(Resource::Nofile, limit);
+}
