@@ -34,7 +34,9 @@ enum What {
 pub(super) fn run(args: &ListArgs) -> Exit {
     let rows: Vec<(String, String)> = match args.what {
         What::Workloads => pairs(library::LIBRARY.iter().map(|p| (p.name, p.summary()))),
-        What::Flowops => FLOWOPS.iter().map(|def| (with_aliases(def.name, def.aliases), def.summary.to_owned())).collect(),
+        What::Flowops => {
+            FLOWOPS.iter().map(|def| (with_aliases(def.name, def.aliases), def.summary.to_owned())).collect()
+        }
         What::Attributes => attributes(),
         What::Distributions => pairs(DISTRIBUTIONS.iter().map(|def| (def.name, def.summary))),
         What::Engines => pairs(ENGINES.iter().filter(|def| def.listed).map(|def| (def.name, def.summary))),

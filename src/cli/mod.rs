@@ -19,15 +19,22 @@ mod show;
 use exit::Exit;
 
 /// Subcommands of the design that nobody has built, so that they are refused by name rather than looked for as files.
-const PLANNED: &[&str] = &[
-    "plan", "fmt", "compare", "ab", "sweep", "verify", "clean", "lib", "rerun", "lsp", "completions", "man",
-];
+const PLANNED: &[&str] =
+    &["plan", "fmt", "compare", "ab", "sweep", "verify", "clean", "lib", "rerun", "lsp", "completions", "man"];
 
 /// Runs workload files of filebench's language against real file systems, and reports per-flowop ops/s, MB/s and
 /// latency.
 #[derive(Debug, Parser)]
-#[command(name = "wlrun", version, max_term_width = 100, args_conflicts_with_subcommands = true, arg_required_else_help = true)]
-#[command(after_help = "`wlrun fileserver --dir /mnt/nfs` runs a personality that ships in the binary; `wlrun list` shows all.")]
+#[command(
+    name = "wlrun",
+    version,
+    max_term_width = 100,
+    args_conflicts_with_subcommands = true,
+    arg_required_else_help = true
+)]
+#[command(
+    after_help = "`wlrun fileserver --dir /mnt/nfs` runs a personality that ships in the binary; `wlrun list` shows all."
+)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,

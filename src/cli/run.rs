@@ -177,12 +177,15 @@ fn reason(record: &RunRecord) -> Option<String> {
 fn check_places(plan: &Plan, allowed: &[PathBuf]) -> Result<(), Failed> {
     let Some(dir) = &plan.dir else { return Ok(()) };
     let here = std::env::current_dir().unwrap_or_default();
-    let allowed: Vec<PathBuf> = std::iter::once(dir.clone()).chain(allowed.iter().map(|path| here.join(path))).collect();
+    let allowed: Vec<PathBuf> =
+        std::iter::once(dir.clone()).chain(allowed.iter().map(|path| here.join(path))).collect();
     let outside: Vec<String> = plan
         .filesets
         .iter()
         .filter(|spec| !allowed.iter().any(|path| spec.path.starts_with(path)))
-        .map(|spec| format!("the fileset '{}' would be in {}, outside {}", spec.name, spec.path.display(), dir.display()))
+        .map(|spec| {
+            format!("the fileset '{}' would be in {}, outside {}", spec.name, spec.path.display(), dir.display())
+        })
         .collect();
     if outside.is_empty() {
         return Ok(());

@@ -115,7 +115,9 @@ mod tests {
 
     #[test]
     fn a_script_that_is_wrong_is_named() {
-        for (script, word) in [("open", "NAME=VALUE"), ("opn=1us", "'opn'"), ("open=fast", "fast"), ("fail=open", "CALL:NUMBER:ERROR")] {
+        for (script, word) in
+            [("open", "NAME=VALUE"), ("opn=1us", "'opn'"), ("open=fast", "fast"), ("fail=open", "CALL:NUMBER:ERROR")]
+        {
             assert!(parse(script).err().unwrap().contains(word), "{script}");
         }
     }

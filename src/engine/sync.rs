@@ -52,7 +52,7 @@ fn call(request: &mut Request<'_>) -> Result<u64, Errno> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustix::fs::{OFlags, CWD};
+    use rustix::fs::{CWD, OFlags};
     use std::os::fd::AsFd;
 
     #[test]

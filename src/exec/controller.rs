@@ -290,10 +290,16 @@ impl<'a> Controller<'a> {
                         (self.show)(Event::Warning(format!("fileset {name}: an earlier run did not finish making it")));
                     }
                 }
-                Err(error @ CreateError::NotOurs { .. }) => return Err(ExecError::Refused(format!("fileset {name}: {error}"))),
+                Err(error @ CreateError::NotOurs { .. }) => {
+                    return Err(ExecError::Refused(format!("fileset {name}: {error}")));
+                }
                 Err(error) => {
                     let run = match self.signal {
-                        Some(signal) => not_run(Ended::Interrupted, &format!("{} while files were made: {error}", signal_name(signal)), None),
+                        Some(signal) => not_run(
+                            Ended::Interrupted,
+                            &format!("{} while files were made: {error}", signal_name(signal)),
+                            None,
+                        ),
                         None => not_run(Ended::Error, &format!("fileset {name}: {error}"), Some(&error)),
                     };
                     self.runs.push(run);
@@ -322,7 +328,8 @@ impl<'a> Controller<'a> {
         counters.clear();
         Control::new(&region).reset(plan.events_per_s);
         let (receiver, sender) = std::io::pipe().map_err(|e| ExecError::System("no pipe for the workers", e))?;
-        let receiver = pipe::Receiver::from_owned_fd(receiver.into()).map_err(|e| ExecError::System("no pipe for the workers", e))?;
+        let receiver = pipe::Receiver::from_owned_fd(receiver.into())
+            .map_err(|e| ExecError::System("no pipe for the workers", e))?;
         let workers = Workers::start(&order, &region, self.options.process_model, sender.into())?;
         let mut watch = Watch {
             plan,
@@ -359,8 +366,9 @@ impl<'a> Controller<'a> {
                     Value::Real(x) => (*x).into(),
                     Value::Flag(b) => (*b).into(),
                     Value::Nanos(_) | Value::Text(_) => value.to_string().into(),
-                    Value::Random(id) => serde_json::to_value(&self.plan.variables[id.0 as usize])
-                        .unwrap_or(serde_json::Value::Null),
+                    Value::Random(id) => {
+                        serde_json::to_value(&self.plan.variables[id.0 as usize]).unwrap_or(serde_json::Value::Null)
+                    }
                 };
                 (name.clone(), json)
             })
@@ -444,7 +452,12 @@ struct Workers {
 }
 
 impl Workers {
-    fn start(order: &Order, region: &Arc<Region>, model: ProcessModel, pipe: rustix::fd::OwnedFd) -> Result<Self, ExecError> {
+    fn start(
+        order: &Order,
+        region: &Arc<Region>,
+        model: ProcessModel,
+        pipe: rustix::fd::OwnedFd,
+    ) -> Result<Self, ExecError> {
         let mut workers = Workers { tasks: JoinSet::new(), pids: Vec::new(), count: order.run.process_count() };
         let instances = order
             .run
@@ -471,7 +484,8 @@ impl Workers {
                 }
             }
             ProcessModel::Processes => {
-                let text = serde_json::to_vec(order).map_err(|e| ExecError::System("the order cannot be written", e.into()))?;
+                let text = serde_json::to_vec(order)
+                    .map_err(|e| ExecError::System("the order cannot be written", e.into()))?;
                 let orders = Region::create(text.len()).map_err(|e| ExecError::System("no memory for the order", e))?;
                 let system = |e: rustix::io::Errno| ExecError::System("no memory for the order", e.into());
                 rustix::io::pwrite(orders.fd(), &text, 0).map_err(system)?;
@@ -751,7 +765,8 @@ impl Watch<'_> {
             .iter()
             .map(|row| {
                 let mut counts = IntervalCounts::default();
-                row.thread_numbers().for_each(|thread| self.counters.of(thread, row.flowop).add_to_interval(&mut counts));
+                row.thread_numbers()
+                    .for_each(|thread| self.counters.of(thread, row.flowop).add_to_interval(&mut counts));
                 counts
             })
             .collect()

@@ -37,8 +37,8 @@ impl Sets {
         for (at, spec) in plan.filesets.iter().enumerate() {
             let seed = seed_of(plan.seed, &spec.name);
             let mut draws = Draws { variables: &plan.variables, samplers: BTreeMap::new(), seed };
-            let layout = Layout::plan(spec, seed, &mut draws)
-                .map_err(|e: LayoutError| format!("fileset {}: {e}", spec.name))?;
+            let layout =
+                Layout::plan(spec, seed, &mut draws).map_err(|e: LayoutError| format!("fileset {}: {e}", spec.name))?;
             let wanted = layout.prealloc(spec.prealloc_percent, seed.child("prealloc"));
             let shape = Shape::of(&layout);
             let order = SetOrder {
@@ -57,9 +57,10 @@ impl Sets {
 
     /// Files of all sets, and the sum of their sizes in bytes.
     pub(super) fn totals(&self) -> (u64, u64) {
-        self.list.iter().map(|set| set.layout.figures()).fold((0, 0), |(files, bytes), figures| {
-            (files + figures.files, bytes + figures.bytes)
-        })
+        self.list
+            .iter()
+            .map(|set| set.layout.figures())
+            .fold((0, 0), |(files, bytes), figures| (files + figures.files, bytes + figures.bytes))
     }
 
     /// Files and bytes that one set's creation has to do.
@@ -70,7 +71,13 @@ impl Sets {
     }
 
     /// Brings one set onto the disk and fills its pool. Without `disk` the pool is filled as if it had been.
-    pub(super) fn create(&self, plan: &Plan, at: usize, region: &Region, disk: Option<&Disk<'_>>) -> Result<Created, CreateError> {
+    pub(super) fn create(
+        &self,
+        plan: &Plan,
+        at: usize,
+        region: &Region,
+        disk: Option<&Disk<'_>>,
+    ) -> Result<Created, CreateError> {
         let (spec, set) = (&plan.filesets[at], &self.list[at]);
         let pool = Pool::attach(region, set.order.pool, set.order.shape());
         let Some(disk) = disk else {
@@ -152,7 +159,9 @@ impl Variables for Draws<'_> {
         let (variables, seed) = (self.variables, self.seed);
         let sampler = self.samplers.entry(id).or_insert_with(|| {
             let seed = seed.child("variable").index(u64::from(id.0));
-            variables[id.0 as usize].sampler(seed).expect("the plan keeps only random variables that have been built once")
+            variables[id.0 as usize]
+                .sampler(seed)
+                .expect("the plan keeps only random variables that have been built once")
         });
         sampler.sample()
     }

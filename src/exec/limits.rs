@@ -64,7 +64,9 @@ pub(super) fn objections(run: &RunPlan, one_process: bool) -> Vec<String> {
         // A descriptor watches each process; a few are the controller's own.
         let possible = files.saturating_sub(32);
         if processes > possible {
-            found.push(format!("{processes} processes are asked for, and {possible} can be watched ({files} open files)"));
+            found.push(format!(
+                "{processes} processes are asked for, and {possible} can be watched ({files} open files)"
+            ));
         }
     }
     found
@@ -90,7 +92,9 @@ fn task_limits() -> Vec<(u64, &'static str)> {
         .ok()
         .and_then(|text| text.split(' ').nth(3)?.split('/').nth(1)?.parse::<u64>().ok())
         .unwrap_or(0);
-    for (path, name) in [("/proc/sys/kernel/threads-max", "kernel.threads-max"), ("/proc/sys/kernel/pid_max", "kernel.pid_max")] {
+    for (path, name) in
+        [("/proc/sys/kernel/threads-max", "kernel.threads-max"), ("/proc/sys/kernel/pid_max", "kernel.pid_max")]
+    {
         if let Some(limit) = number(path) {
             limits.push((limit.saturating_sub(running), name));
         }
@@ -134,7 +138,8 @@ mod tests {
     use crate::plan::{ProcessPlan, QuitMode, ThreadPlan};
 
     fn run(processes: u32, threads: u32, memsize: u64) -> RunPlan {
-        let thread = ThreadPlan { name: "t".into(), instances: threads, memsize, ioprio: None, slots: 1, flowops: Vec::new() };
+        let thread =
+            ThreadPlan { name: "t".into(), instances: threads, memsize, ioprio: None, slots: 1, flowops: Vec::new() };
         RunPlan {
             length_ns: None,
             interval_ns: None,

@@ -41,18 +41,20 @@ pub(super) fn run(order: &Order, region: &Region, process: usize, instance: u32,
     }
 }
 
-fn try_run(order: &Order, region: &Region, process: usize, instance: u32, messenger: &Messenger) -> Result<(), Failure> {
+fn try_run(
+    order: &Order,
+    region: &Region,
+    process: usize,
+    instance: u32,
+    messenger: &Messenger,
+) -> Result<(), Failure> {
     let plan = &order.run.processes[process];
     let process_name = format!("{}-{instance}", plan.name);
-    let fail = |message: String| Failure {
-        process: process_name.clone(),
-        thread: None,
-        flowop: None,
-        errno: None,
-        message,
-    };
+    let fail =
+        |message: String| Failure { process: process_name.clone(), thread: None, flowop: None, errno: None, message };
     if plan.nice != 0 {
-        rustix::process::nice(plan.nice).map_err(|e| fail(format!("nice {}: {}", plan.nice, std::io::Error::from(e))))?;
+        rustix::process::nice(plan.nice)
+            .map_err(|e| fail(format!("nice {}: {}", plan.nice, std::io::Error::from(e))))?;
     }
     let engine = engine(&order.engine).map_err(&fail)?;
     let sets = open_sets(order, region, process, engine.touches_files).map_err(&fail)?;
@@ -60,7 +62,12 @@ fn try_run(order: &Order, region: &Region, process: usize, instance: u32, messen
     let counters = Counters::new(region, order.counters, &shape);
     let control = Control::new(region);
     let threads_in_all = order.run.thread_count() as usize;
-    let seed = Seed::root(order.seed).child("run").index(order.number).child("process").index(process as u64).index(u64::from(instance));
+    let seed = Seed::root(order.seed)
+        .child("run")
+        .index(order.number)
+        .child("process")
+        .index(process as u64)
+        .index(u64::from(instance));
     let count = plan.thread_count() as usize;
     let (ready, arrivals) = mpsc::channel::<Result<(), String>>();
     std::thread::scope(|scope| {
@@ -161,7 +168,12 @@ fn engine(text: &str) -> Result<&'static crate::engine::EngineDef, String> {
 }
 
 /// The file sets, those of which this process uses with their roots open.
-fn open_sets<'r>(order: &Order, region: &'r Region, process: usize, touches_files: bool) -> Result<Vec<OpenSet<'r>>, String> {
+fn open_sets<'r>(
+    order: &Order,
+    region: &'r Region,
+    process: usize,
+    touches_files: bool,
+) -> Result<Vec<OpenSet<'r>>, String> {
     let used: BTreeSet<usize> = order.run.processes[process]
         .threads
         .iter()

@@ -7,7 +7,7 @@
 use super::control::Control;
 use super::protocol::{Message, Messenger};
 use crate::engine::Clock;
-use crate::flowop::{Amount, Build, Broken, End, Flowop, Moved, RunState, Thread, Turn};
+use crate::flowop::{Amount, Broken, Build, End, Flowop, Moved, RunState, Thread, Turn};
 use crate::plan::{QuitMode, ThreadPlan};
 use crate::random::stream::Seed;
 use crate::random::{self, Sampler};

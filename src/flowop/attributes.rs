@@ -5,7 +5,9 @@ use crate::attribute::{AttributeDef, Kind};
 /// Of every flowop.
 pub static COMMON: &[AttributeDef] = &[
     AttributeDef::new("name", Kind::Text, "label in the report, and what `target` refers to").required(),
-    AttributeDef::new("iters", Kind::Count(0, u64::MAX), "how often it is repeated each time; 0 skips it").or(1).random(),
+    AttributeDef::new("iters", Kind::Count(0, u64::MAX), "how often it is repeated each time; 0 skips it")
+        .or(1)
+        .random(),
 ];
 
 /// Of flowops that work on a slot.
@@ -68,15 +70,15 @@ pub static COUNT: &[AttributeDef] =
     &[AttributeDef::new("value", Kind::Count(0, u64::MAX), "number of operations").required().random()];
 
 /// Of `finishonbytes`.
-pub static BYTES: &[AttributeDef] = &[AttributeDef::new("value", Kind::Bytes(0), "number of bytes").required().random()];
+pub static BYTES: &[AttributeDef] =
+    &[AttributeDef::new("value", Kind::Bytes(0), "number of bytes").required().random()];
 
 /// Of `delay`.
 pub static TIME: &[AttributeDef] =
     &[AttributeDef::new("value", Kind::Duration, "how long; a plain number is seconds").required().random()];
 
 /// All groups, for the reference and for names that a flowop does not honour.
-pub static ALL: &[&[AttributeDef]] =
-    &[COMMON, SLOT, FILE, INDEX, OPEN, IOSIZE, OFFSET, RANGE, SOURCE, TARGET, COUNT];
+pub static ALL: &[&[AttributeDef]] = &[COMMON, SLOT, FILE, INDEX, OPEN, IOSIZE, OFFSET, RANGE, SOURCE, TARGET, COUNT];
 
 /// Attributes of filebench's flowops that no flowop here has yet.
 pub const PLANNED: &[&str] = &["blocking", "highwater", "possetname"];

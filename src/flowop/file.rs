@@ -1,7 +1,7 @@
 //! How flowops choose and open files: one piece for `openfile`, for the flowops that open on their own, and for
 //! `createfile`.
 
-use super::{Build, End, Amount, FileRef, Slot, Thread};
+use super::{Amount, Build, End, FileRef, Slot, Thread};
 use crate::engine::Request;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -49,7 +49,9 @@ impl Choice {
     }
 
     fn set(&self) -> Result<usize, End> {
-        self.set.ok_or_else(|| End::Failed(None, format!("slot {} is closed, and no filesetname says what to open", self.fd)))
+        self.set.ok_or_else(|| {
+            End::Failed(None, format!("slot {} is closed, and no filesetname says what to open", self.fd))
+        })
     }
 
     fn index(&mut self) -> Option<u64> {

@@ -49,7 +49,9 @@ mod tests {
         assert!(bench.step(&mut fsync, &mut thread).is_err());
         bench.step(&mut bench.flowop("openfile", "filesetname=fs,fd=1"), &mut thread).unwrap();
         assert_eq!(bench.step(&mut fsync, &mut thread), Ok((Turn::Go, Moved::NONE)));
-        let Err(End::Failed(Some(rustix::io::Errno::IO), message)) = bench.step(&mut fsync, &mut thread) else { panic!() };
+        let Err(End::Failed(Some(rustix::io::Errno::IO), message)) = bench.step(&mut fsync, &mut thread) else {
+            panic!()
+        };
         assert_eq!(message, "fsync of fs/00000001/00000001");
     }
 }

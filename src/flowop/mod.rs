@@ -301,7 +301,8 @@ mod tests {
 
     #[test]
     fn every_name_is_there_once_and_every_attribute_has_help() {
-        let mut names: Vec<&str> = FLOWOPS.iter().flat_map(|def| std::iter::once(&def.name).chain(def.aliases)).copied().collect();
+        let mut names: Vec<&str> =
+            FLOWOPS.iter().flat_map(|def| std::iter::once(&def.name).chain(def.aliases)).copied().collect();
         names.extend(PLANNED);
         let distinct: std::collections::BTreeSet<_> = names.iter().collect();
         assert_eq!(distinct.len(), names.len());

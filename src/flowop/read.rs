@@ -14,7 +14,8 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     summary: "reads iosize bytes, at the current position (starting over at the end) or at a random offset",
     attributes: &[
         attributes::SLOT,
-        attributes::FILE, attributes::INDEX,
+        attributes::FILE,
+        attributes::INDEX,
         attributes::OPEN,
         attributes::IOSIZE,
         attributes::OFFSET,

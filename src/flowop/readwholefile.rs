@@ -13,7 +13,8 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     summary: "reads a file from start to end by requests of iosize bytes; one operation",
     attributes: &[
         attributes::SLOT,
-        attributes::FILE, attributes::INDEX,
+        attributes::FILE,
+        attributes::INDEX,
         attributes::OPEN,
         attributes::IOSIZE_OR_ALL,
         attributes::RANGE,

@@ -85,7 +85,10 @@ mod tests {
         let bench = Bench::new(1, 1);
         let mut thread = bench.thread();
         bench.step(&mut bench.flowop("statfile", "filesetname=fs"), &mut thread).unwrap();
-        assert_eq!(bench.step(&mut bench.flowop("deletefile", "filesetname=fs"), &mut thread), Ok((Turn::Go, Moved::NONE)));
+        assert_eq!(
+            bench.step(&mut bench.flowop("deletefile", "filesetname=fs"), &mut thread),
+            Ok((Turn::Go, Moved::NONE))
+        );
     }
 
     #[test]

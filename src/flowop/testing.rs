@@ -3,8 +3,8 @@
 use super::{Build, End, Flowop, Moved, OpenSet, RunState, Thread, Turn};
 use crate::attribute::{self, Attributes, Value};
 use crate::engine::Clock;
-use crate::fileset::pool::{Pool, Shape};
 use crate::fileset::layout::NoVariables;
+use crate::fileset::pool::{Pool, Shape};
 use crate::fileset::{Draw, Layout, Presence, Spec};
 use crate::random::stream::Seed;
 use crate::source::{Span, Spanned};
@@ -102,7 +102,8 @@ impl Bench {
     }
 
     pub(super) fn thread_with_memory(&self, memsize: u64) -> Thread<'_> {
-        let (engine, clock) = (crate::engine::find("fake").unwrap().build)(&format!("other=0,{}", self.script)).unwrap();
+        let (engine, clock) =
+            (crate::engine::find("fake").unwrap().build)(&format!("other=0,{}", self.script)).unwrap();
         Thread::new(engine, clock, &self.sets, &self.run, Seed::root(1), memsize, 0, 1).unwrap()
     }
 

@@ -273,7 +273,9 @@ impl<'r> Thread<'r> {
         let set = &self.sets[file.set];
         let expected = set.pool.size(file.entry);
         let directory = set.directory();
-        self.engine.execute(Request::Open { directory, path: self.path.as_c_str(), flags, expected }).map(|fd| fd as i32)
+        self.engine
+            .execute(Request::Open { directory, path: self.path.as_c_str(), flags, expected })
+            .map(|fd| fd as i32)
     }
 
     /// Reads the attributes of the path that [`Thread::set_path`] left.
@@ -333,10 +335,12 @@ impl<'r> Thread<'r> {
     #[cold]
     fn grow(&mut self, len: u64) -> Result<(), End> {
         if self.fixed_memory {
-            let message = format!("a request of {len} bytes does not fit the thread's memsize of {}", self.memory.len());
+            let message =
+                format!("a request of {len} bytes does not fit the thread's memsize of {}", self.memory.len());
             return Err(End::Failed(None, message));
         }
-        self.resize_memory(len as usize).map_err(|e| End::Failed(Errno::from_io_error(&e), format!("{len} bytes of memory: {e}")))
+        self.resize_memory(len as usize)
+            .map_err(|e| End::Failed(Errno::from_io_error(&e), format!("{len} bytes of memory: {e}")))
     }
 
     /// A random multiple of `len` such that `len` bytes fit into `range`.

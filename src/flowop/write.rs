@@ -12,7 +12,8 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     summary: "writes iosize bytes, at the current position (the file grows without end) or at a random offset",
     attributes: &[
         attributes::SLOT,
-        attributes::FILE, attributes::INDEX,
+        attributes::FILE,
+        attributes::INDEX,
         attributes::OPEN,
         attributes::IOSIZE,
         attributes::OFFSET,
@@ -54,7 +55,9 @@ mod tests {
         let mut thread = bench.thread();
         let mut write = bench.flowop("write", "filename=fs,iosize=1k");
         assert_eq!(bench.step(&mut write, &mut thread), Ok((Turn::Go, Moved::written(1024))));
-        let Err(End::Failed(Some(rustix::io::Errno::NOSPC), message)) = bench.step(&mut write, &mut thread) else { panic!() };
+        let Err(End::Failed(Some(rustix::io::Errno::NOSPC), message)) = bench.step(&mut write, &mut thread) else {
+            panic!()
+        };
         assert_eq!(message, "write of 1024 bytes at the current position of fs/00000001/00000001");
     }
 

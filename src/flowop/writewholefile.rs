@@ -13,7 +13,8 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     summary: "writes a file from the start to its nominal size (of srcfd's file) by requests of iosize bytes; one operation",
     attributes: &[
         attributes::SLOT,
-        attributes::FILE, attributes::INDEX,
+        attributes::FILE,
+        attributes::INDEX,
         attributes::OPEN,
         attributes::IOSIZE_OR_ALL,
         attributes::RANGE,

@@ -42,7 +42,8 @@ const PARALLOC: AttributeDef = AttributeDef::flag("paralloc", "makes files in pa
 
 const REUSE: AttributeDef = AttributeDef::flag("reuse", "keeps a tree of an earlier run, and repairs what differs");
 
-const TRUSTTREE: AttributeDef = AttributeDef::flag("trusttree", "takes the tree as it is; only looks whether it is there");
+const TRUSTTREE: AttributeDef =
+    AttributeDef::flag("trusttree", "takes the tree as it is; only looks whether it is there");
 
 const READONLY: AttributeDef = AttributeDef::flag("readonly", "workers open its files for reading only");
 
@@ -68,9 +69,18 @@ pub static FILESET: Entity = Entity {
         PATH,
         AttributeDef::new("entries", Kind::Count(0, 4_000_000_000), "number of files").or(0).random(),
         SIZE,
-        AttributeDef::new("filesizegamma", Kind::Count(0, 1_000_000), "shape x 1000 of the gamma distribution of sizes around a constant size; 0 is the constant"),
+        AttributeDef::new(
+            "filesizegamma",
+            Kind::Count(0, 1_000_000),
+            "shape x 1000 of the gamma distribution of sizes around a constant size; 0 is the constant",
+        ),
         AttributeDef::new("dirwidth", Kind::Count(0, u64::MAX), "mean number of entries of a directory").random(),
-        AttributeDef::new("dirgamma", Kind::Count(0, 1_000_000), "shape x 1000 of the gamma distribution of directory widths and depths; 0 is constant").or(1500),
+        AttributeDef::new(
+            "dirgamma",
+            Kind::Count(0, 1_000_000),
+            "shape x 1000 of the gamma distribution of directory widths and depths; 0 is constant",
+        )
+        .or(1500),
         AttributeDef::new("dirdepthrv", Kind::Variable, "random variable of the depth"),
         PREALLOC,
         PARALLOC,
@@ -103,7 +113,12 @@ pub static THREAD: Entity = Entity {
     attributes: &[
         NAME,
         AttributeDef::new("instances", Kind::Count(1, 10_000_000), "number of threads in each process").or(1),
-        AttributeDef::new("memsize", Kind::Bytes(0), "bytes of the thread's buffer; 0 is as many as its largest request").or(0),
+        AttributeDef::new(
+            "memsize",
+            Kind::Bytes(0),
+            "bytes of the thread's buffer; 0 is as many as its largest request",
+        )
+        .or(0),
         AttributeDef::new("ioprio", Kind::Count(0, 7), "best-effort I/O priority, 0 is first"),
     ],
     idle: &[
@@ -151,7 +166,9 @@ pub static CVAR: Entity = Entity {
 pub static EVENTGEN: Entity = Entity {
     name: "eventgen",
     aliases: &[],
-    attributes: &[AttributeDef::new("rate", Kind::Count(0, 1_000_000_000), "events per second; 0 is no limit").required()],
+    attributes: &[
+        AttributeDef::new("rate", Kind::Count(0, 1_000_000_000), "events per second; 0 is no limit").required()
+    ],
     idle: &[],
     planned: &[],
 };
@@ -163,7 +180,8 @@ mod tests {
     #[test]
     fn no_entity_declares_an_attribute_twice() {
         for entity in ENTITIES {
-            let mut names: Vec<&str> = entity.attributes.iter().flat_map(|a| std::iter::once(&a.name).chain(a.aliases)).copied().collect();
+            let mut names: Vec<&str> =
+                entity.attributes.iter().flat_map(|a| std::iter::once(&a.name).chain(a.aliases)).copied().collect();
             names.extend(entity.idle.iter().map(|(name, _)| name));
             names.extend(entity.planned);
             let distinct: std::collections::BTreeSet<_> = names.iter().collect();

@@ -168,30 +168,37 @@ impl<'a> Resolver<'a, '_> {
 
     fn set_mode(&mut self, words: &[Spanned<String>], span: Span) {
         match words {
-            [quit, mode] if quit.value == "quit" => {
-                match QuitMode::ALL.iter().find(|(name, _)| *name == mode.value) {
-                    Some((_, mode)) => self.quit = *mode,
-                    None => {
-                        let diagnostic = Diagnostic::error(
-                            mode.span,
-                            format!("unknown quit mode '{}'", mode.value),
-                            "expected timeout, firstdone or alldone",
-                        );
-                        self.push(diagnostic.near(&mode.value, QuitMode::ALL.iter().map(|(name, _)| *name)));
-                    }
+            [quit, mode] if quit.value == "quit" => match QuitMode::ALL.iter().find(|(name, _)| *name == mode.value) {
+                Some((_, mode)) => self.quit = *mode,
+                None => {
+                    let diagnostic = Diagnostic::error(
+                        mode.span,
+                        format!("unknown quit mode '{}'", mode.value),
+                        "expected timeout, firstdone or alldone",
+                    );
+                    self.push(diagnostic.near(&mode.value, QuitMode::ALL.iter().map(|(name, _)| *name)));
                 }
-            }
+            },
             [word] if word.value == "nousestats" => {
                 self.push(Diagnostic::not_supported(word.span, "the mode 'nousestats'"));
             }
             _ => {
                 let place = words.first().map_or(span, |word| word.span);
-                self.push(Diagnostic::error(place, "unknown mode", "expected quit timeout, quit firstdone or quit alldone"));
+                self.push(Diagnostic::error(
+                    place,
+                    "unknown mode",
+                    "expected quit timeout, quit firstdone or quit alldone",
+                ));
             }
         }
     }
 
-    fn command(&mut self, word: &'a Spanned<String>, arguments: &'a [Spanned<Expression>], attributes: &'a [Attribute]) -> bool {
+    fn command(
+        &mut self,
+        word: &'a Spanned<String>,
+        arguments: &'a [Spanned<Expression>],
+        attributes: &'a [Attribute],
+    ) -> bool {
         match word.value.as_str() {
             "echo" => {
                 if let Some(text) = self.scope.text(arguments) {
@@ -271,8 +278,11 @@ impl<'a> Resolver<'a, '_> {
             "posset" => self.push(Diagnostic::not_supported(what.span, "a position set")),
             other => {
                 let known = ["file", "fileset", "process", "randvar", "flowop"];
-                let diagnostic =
-                    Diagnostic::error(what.span, format!("'{other}' cannot be defined"), format!("expected {}", known.join(", ")));
+                let diagnostic = Diagnostic::error(
+                    what.span,
+                    format!("'{other}' cannot be defined"),
+                    format!("expected {}", known.join(", ")),
+                );
                 self.push(diagnostic.near(other, known));
             }
         }
@@ -307,8 +317,11 @@ impl<'a> Resolver<'a, '_> {
     fn define_fileset(&mut self, entity: &'static Entity, span: Span, attributes: &'a [Attribute]) {
         let Some(name) = self.name_of(entity, span, attributes) else { return };
         if name.value.contains('/') || name.value == "." || name.value == ".." || name.value.contains('\0') {
-            let diagnostic =
-                Diagnostic::error(name.span, format!("'{}' cannot be a {} name", name.value, entity.name), "the name becomes a directory");
+            let diagnostic = Diagnostic::error(
+                name.span,
+                format!("'{}' cannot be a {} name", name.value, entity.name),
+                "the name becomes a directory",
+            );
             return self.push(diagnostic.help("the directory above it is its path"));
         }
         if let Some(first) = self.filesets.iter().find(|set| set.name == name.value) {
@@ -342,9 +355,13 @@ impl<'a> Resolver<'a, '_> {
                 let message = format!("'{name}' has no effect: {why}");
                 self.push(Diagnostic::warning(attribute.name.span, message, "no effect"));
             } else if entity.planned.contains(&name) {
-                self.push(Diagnostic::not_supported(attribute.name.span, format!("the attribute '{name}' of a {}", entity.name)));
+                self.push(Diagnostic::not_supported(
+                    attribute.name.span,
+                    format!("the attribute '{name}' of a {}", entity.name),
+                ));
             } else {
-                let known = entity.attributes.iter().flat_map(|def| std::iter::once(&def.name).chain(def.aliases)).copied();
+                let known =
+                    entity.attributes.iter().flat_map(|def| std::iter::once(&def.name).chain(def.aliases)).copied();
                 self.unknown_attribute(&attribute.name, &format!("a {}", entity.name), known);
             }
         }
@@ -353,8 +370,11 @@ impl<'a> Resolver<'a, '_> {
     }
 
     fn unknown_attribute<'n>(&mut self, name: &Spanned<String>, of: &str, known: impl IntoIterator<Item = &'n str>) {
-        let diagnostic =
-            Diagnostic::error(name.span, format!("unknown attribute '{}' of {of}", name.value), format!("not an attribute of {of}"));
+        let diagnostic = Diagnostic::error(
+            name.span,
+            format!("unknown attribute '{}' of {of}", name.value),
+            format!("not an attribute of {of}"),
+        );
         self.push(diagnostic.near(&name.value, known));
     }
 
@@ -418,7 +438,10 @@ impl<'a> Resolver<'a, '_> {
             Some(Quantity::Fixed(n)) => n,
             Some(Quantity::Random(id)) => {
                 let seed = Seed::root(self.options.seed).child("fileset").child(&name).child("entries");
-                self.scope.variables[id.0 as usize].sampler(seed).map_or(0, |mut sampler| sampler.whole()).min(4_000_000_000)
+                self.scope.variables[id.0 as usize]
+                    .sampler(seed)
+                    .map_or(0, |mut sampler| sampler.whole())
+                    .min(4_000_000_000)
             }
             None => 0,
         };
@@ -427,7 +450,11 @@ impl<'a> Resolver<'a, '_> {
         }
         let width = attributes.quantity("dirwidth");
         if width.is_none() && !single && entries > 0 {
-            let diagnostic = Diagnostic::warning(span, format!("the fileset '{name}' has no dirwidth"), "each file gets a directory of its own");
+            let diagnostic = Diagnostic::warning(
+                span,
+                format!("the fileset '{name}' has no dirwidth"),
+                "each file gets a directory of its own",
+            );
             self.push(diagnostic);
         }
         fileset::Spec {
@@ -494,10 +521,21 @@ impl<'a> Resolver<'a, '_> {
         let processes: Vec<ProcessPlan> = (0..self.processes.len()).filter_map(|at| self.process(at)).collect();
         if !processes.is_empty() && processes.iter().all(|process| process.instances == 0) {
             let span = self.processes[0].span;
-            self.push(Diagnostic::error(span, "no process has an instance, so there is nothing to run", "instances is 0"));
+            self.push(Diagnostic::error(
+                span,
+                "no process has an instance, so there is nothing to run",
+                "instances is 0",
+            ));
         }
         let parameters = self.scope.values();
-        self.steps.push(Step::Run(RunPlan { length_ns, interval_ns, quit: self.quit, events_per_s, parameters, processes }));
+        self.steps.push(Step::Run(RunPlan {
+            length_ns,
+            interval_ns,
+            quit: self.quit,
+            events_per_s,
+            parameters,
+            processes,
+        }));
     }
 
     fn time(&mut self, written: &Spanned<Expression>) -> Option<u64> {
@@ -524,12 +562,20 @@ impl<'a> Resolver<'a, '_> {
             match &item.value {
                 Item::Thread { attributes, block } => threads.extend(self.thread(item.span, attributes, block)),
                 Item::Flowop { kind, .. } => {
-                    self.push(Diagnostic::error(kind.span, "a flowop outside a thread", "expected within thread ... { }"));
+                    self.push(Diagnostic::error(
+                        kind.span,
+                        "a flowop outside a thread",
+                        "expected within thread ... { }",
+                    ));
                 }
             }
         }
         if block.items.is_empty() {
-            self.push(Diagnostic::error(block.span, format!("the process '{name}' has no threads"), "expected thread ... { }"));
+            self.push(Diagnostic::error(
+                block.span,
+                format!("the process '{name}' has no threads"),
+                "expected thread ... { }",
+            ));
         }
         Some(ProcessPlan {
             name,
@@ -544,11 +590,14 @@ impl<'a> Resolver<'a, '_> {
         let word = Span::new(span.start, span.start + "thread".len());
         let attributes = self.attributes(&entity::THREAD, word, written);
         let name = attributes.text("name").unwrap_or_default().to_owned();
-        let names: Vec<Option<Spanned<String>>> =
-            block.items.iter().map(|item| match &item.value {
+        let names: Vec<Option<Spanned<String>>> = block
+            .items
+            .iter()
+            .map(|item| match &item.value {
                 Item::Flowop { attributes, .. } => self.flowop_name(attributes),
                 Item::Thread { .. } => None,
-            }).collect();
+            })
+            .collect();
         let slot_sets = self.slot_sets(block);
         let mut flowops = Vec::new();
         for item in &block.items {
@@ -560,7 +609,11 @@ impl<'a> Resolver<'a, '_> {
             }
         }
         if block.items.is_empty() {
-            self.push(Diagnostic::error(block.span, format!("the thread '{name}' has no flowops"), "expected flowop TYPE ..."));
+            self.push(Diagnostic::error(
+                block.span,
+                format!("the thread '{name}' has no flowops"),
+                "expected flowop TYPE ...",
+            ));
         }
         let slots = flowops
             .iter()
@@ -595,13 +648,17 @@ impl<'a> Resolver<'a, '_> {
         let mut sets: BTreeMap<u64, BTreeSet<u32>> = BTreeMap::new();
         for item in &block.items {
             let Item::Flowop { attributes, .. } = &item.value else { continue };
-            let find = |name: &str| flowop::attributes::known(name).and_then(|def| {
-                attributes.iter().rev().find(|a| def.is_called(&a.name.value)).map(|a| (def, a))
-            });
-            let set = find("filesetname").and_then(|(def, a)| self.scope.attribute(def, a)).and_then(|typed| match typed.value {
-                Typed::Text(name) => self.find_set(&name),
-                _ => None,
-            });
+            let find = |name: &str| {
+                flowop::attributes::known(name)
+                    .and_then(|def| attributes.iter().rev().find(|a| def.is_called(&a.name.value)).map(|a| (def, a)))
+            };
+            let set =
+                find("filesetname").and_then(|(def, a)| self.scope.attribute(def, a)).and_then(|typed| {
+                    match typed.value {
+                        Typed::Text(name) => self.find_set(&name),
+                        _ => None,
+                    }
+                });
             let fd = match find("fd").map(|(def, a)| self.scope.attribute(def, a)) {
                 Some(Some(Spanned { value: Typed::Number(fd), .. })) => fd,
                 _ => 0,
@@ -674,7 +731,8 @@ impl<'a> Resolver<'a, '_> {
             return self.push(Diagnostic::not_supported(kind.span, format!("the flowop '{}'", kind.value)));
         }
         let known = flowop::FLOWOPS.iter().flat_map(|def| std::iter::once(&def.name).chain(def.aliases)).copied();
-        let diagnostic = Diagnostic::error(kind.span, format!("unknown flowop '{}'", kind.value), "not a type of flowop");
+        let diagnostic =
+            Diagnostic::error(kind.span, format!("unknown flowop '{}'", kind.value), "not a type of flowop");
         self.push(diagnostic.near(&kind.value, known));
     }
 
@@ -697,7 +755,8 @@ impl<'a> Resolver<'a, '_> {
             let message = format!("'{name}' has no effect on {}", def.name);
             return self.push(Diagnostic::warning(attribute.name.span, message, "no effect"));
         }
-        let known: Vec<&str> = def.attributes().flat_map(|def| std::iter::once(&def.name).chain(def.aliases)).copied().collect();
+        let known: Vec<&str> =
+            def.attributes().flat_map(|def| std::iter::once(&def.name).chain(def.aliases)).copied().collect();
         self.unknown_attribute(&attribute.name, &format!("flowop {}", def.name), known);
     }
 

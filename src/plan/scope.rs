@@ -77,7 +77,11 @@ impl<'d> Scope<'d> {
             return;
         };
         let Some(mut fields) = self.fields.get(id).cloned() else {
-            self.diagnostics.push(Diagnostic::error(name.span, format!("${} is a cvar", name.value), "only a randvar has fields"));
+            self.diagnostics.push(Diagnostic::error(
+                name.span,
+                format!("${} is a cvar", name.value),
+                "only a randvar has fields",
+            ));
             return;
         };
         let attribute = Attribute { name: field.clone(), value: Some(value.clone()) };
@@ -107,8 +111,11 @@ impl<'d> Scope<'d> {
         let name = attribute.name.value.as_str();
         let known = super::entity::RANDVAR.attributes;
         let Some(def) = crate::attribute::find(known, name) else {
-            let diagnostic =
-                Diagnostic::error(attribute.name.span, format!("unknown attribute '{name}' of a randvar"), "not an attribute of a randvar");
+            let diagnostic = Diagnostic::error(
+                attribute.name.span,
+                format!("unknown attribute '{name}' of a randvar"),
+                "not an attribute of a randvar",
+            );
             self.diagnostics.push(diagnostic.near(name, known.iter().map(|def| def.name)));
             return None;
         };
@@ -133,7 +140,11 @@ impl<'d> Scope<'d> {
             "min" => fields.min = Some(self.number_of(&computed, value.span)?),
             "round" => fields.round = Some(self.number_of(&computed, value.span)?),
             _ => {
-                self.diagnostics.push(Diagnostic::error(value.span, "a table is expected", "expected {{percent, low, high}, ...}"));
+                self.diagnostics.push(Diagnostic::error(
+                    value.span,
+                    "a table is expected",
+                    "expected {{percent, low, high}, ...}",
+                ));
                 return None;
             }
         }
@@ -142,7 +153,11 @@ impl<'d> Scope<'d> {
 
     fn row(&mut self, row: &Spanned<Vec<Spanned<Expression>>>) -> Option<Row> {
         let [percent, low, high] = row.value.as_slice() else {
-            self.diagnostics.push(Diagnostic::error(row.span, "a row of a table has three numbers", "expected {percent, low, high}"));
+            self.diagnostics.push(Diagnostic::error(
+                row.span,
+                "a row of a table has three numbers",
+                "expected {percent, low, high}",
+            ));
             return None;
         };
         let mut number = |e: &Spanned<Expression>| {
@@ -236,7 +251,11 @@ impl<'d> Scope<'d> {
             return None;
         }
         let Some(kind) = kind else {
-            self.diagnostics.push(Diagnostic::error(span, "a cvar needs a type", "expected type=cvar-gamma or another"));
+            self.diagnostics.push(Diagnostic::error(
+                span,
+                "a cvar needs a type",
+                "expected type=cvar-gamma or another",
+            ));
             return None;
         };
         let limit = |name: &str| limits.get(name).copied();
@@ -289,8 +308,14 @@ impl<'d> Scope<'d> {
                     None
                 }
             },
+            // Reported where it was read.
+            Expression::Invalid => None,
             Expression::Table(_) => {
-                self.diagnostics.push(Diagnostic::error(span, "a table is possible as randtable only", "expected a value"));
+                self.diagnostics.push(Diagnostic::error(
+                    span,
+                    "a table is possible as randtable only",
+                    "expected a value",
+                ));
                 None
             }
         }
@@ -372,12 +397,18 @@ impl<'d> Scope<'d> {
     }
 
     /// A value of an attribute, read as its kind; a bare attribute is `true`.
-    pub(super) fn attribute(&mut self, def: &AttributeDef, attribute: &Attribute) -> Option<Spanned<crate::attribute::Typed>> {
+    pub(super) fn attribute(
+        &mut self,
+        def: &AttributeDef,
+        attribute: &Attribute,
+    ) -> Option<Spanned<crate::attribute::Typed>> {
         let (value, span) = match &attribute.value {
             Some(written) => (self.evaluate(written)?, written.span),
             None => (Value::Flag(true), attribute.name.span),
         };
-        if attribute.value.is_none() && !matches!(def.kind, crate::attribute::Kind::Flag | crate::attribute::Kind::Percent) {
+        if attribute.value.is_none()
+            && !matches!(def.kind, crate::attribute::Kind::Flag | crate::attribute::Kind::Percent)
+        {
             self.needs_value(attribute);
             return None;
         }
