@@ -176,6 +176,7 @@ pub(super) fn empty(
         match step {
             Ok(None) => {}
             Ok(Some(dir)) => stack.push(Level { dir, name: name.to_owned(), changed: false }),
+            Err(Errno::XDEV) => return Err(mounted(full(&stack, name))),
             Err(error) => return Err(fail(&stack, name, "remove", error)),
         }
     }
@@ -207,7 +208,7 @@ pub(super) fn make_way(
             let directory = rustix::fs::openat(at, name, PLACE, Mode::empty())
                 .map_err(|error| CreateError::io("open", path, error))?;
             if is_mount(directory.as_fd()) {
-                return Err(CreateError::io("remove", path, Errno::XDEV));
+                return Err(mounted(path.to_owned()));
             }
             empty(directory.as_fd(), path, Spare::Foreign, removed, cancel)?;
             AtFlags::REMOVEDIR
@@ -232,6 +233,10 @@ fn unlink(at: Result<BorrowedFd<'_>, Errno>, name: &CStr, flags: AtFlags) -> Res
         Err(Errno::NOENT) => Ok(()),
         other => other,
     }
+}
+
+fn mounted(path: PathBuf) -> CreateError {
+    CreateError::NotOurs { path, why: "a file system is mounted there, and what is on it is not removed".into() }
 }
 
 /// True for the root of a mount. Where the kernel does not say (before 5.8), the device number is all there is.
