@@ -4,13 +4,13 @@
 //! |---|---|
 //! | nothing | the tree is made |
 //! | a tree of ours | it is emptied and made anew; with `reuse` it is checked and repaired |
-//! | a tree of others | it is read where the workload only reads and all files are there; with `--adopt` what is missing is added. Nothing in it is cut, overwritten or removed |
+//! | a tree of others | it is read by a workload that only reads; `--adopt` adds what is missing |
 //!
-//! "Ours" is a directory that carries the mark of [`owner`](super::owner); with `trusttree` all that is looked at is
-//! whether each file exists.
+//! In a tree of others nothing is ever cut, overwritten or removed. Ours is a directory that carries the mark of
+//! [`owner`]. With `trusttree` all that is looked at is whether each file exists.
 //!
-//! In a tree of ours the mark says `making` from before the first change until after the last, so what a run leaves that
-//! failed, was cancelled or died is known for that.
+//! In a tree of ours the mark says `making` from before the first change until after the last, so what a run leaves
+//! that failed, was cancelled or died is known for that.
 
 use super::disk::{self, Place, Root, Walker};
 use super::layout::{Layout, Presence};
@@ -326,7 +326,7 @@ pub fn remove(root: &Path, cancel: &AtomicBool) -> Result<Removed, CreateError> 
     };
     let removed = AtomicU64::new(0);
     mark_before_emptying(&tree, record.layout)?;
-    tree.empty(owner::NAME, &removed, cancel).map_err(|error| error.leaving(LEFT_MARKED))?;
+    tree.empty(&removed, cancel).map_err(|error| error.leaving(LEFT_MARKED))?;
     rustix::fs::unlinkat(tree.fd(), owner::NAME, AtFlags::empty())
         .map_err(|error| CreateError::io("remove the mark of", root, error))?;
     tree.remove()?;
@@ -369,8 +369,8 @@ impl Job<'_> {
     fn run(&self, spec: &Spec) -> Result<Prepared, CreateError> {
         // A name with slashes or dots would lead elsewhere.
         let mut components = Path::new(&spec.name).components();
-        let plain = matches!((components.next(), components.next()), (Some(Component::Normal(name)), None) if name == &*spec.name);
-        if !plain {
+        let first = components.next().filter(|c| matches!(c, Component::Normal(name) if *name == &*spec.name));
+        if first.is_none() || components.next().is_some() {
             let why = format!("{:?} is not a name that one directory can have", spec.name);
             return Err(CreateError::NotOurs { path: spec.path.clone(), why });
         }
@@ -413,7 +413,7 @@ impl Job<'_> {
         let removed = AtomicU64::new(0);
         mark_before_emptying(tree, self.layout.fingerprint())?;
         let work = self.everything();
-        let emptied = tree.empty(owner::NAME, &removed, self.options.cancel);
+        let emptied = tree.empty(&removed, self.options.cancel);
         self.options.progress.removed.fetch_add(removed.load(Relaxed), Relaxed);
         emptied
             .and_then(|()| write_mark(tree, State::Making, self.layout.fingerprint()))
@@ -424,15 +424,53 @@ impl Job<'_> {
     }
 
     fn repair(&self, tree: &Root, mark: Option<Record>) -> Result<Prepared, CreateError> {
-        let work = self.survey(tree, Survey::Reuse)?;
         let layout = self.layout.fingerprint();
+        let removed = AtomicU64::new(0);
+        if mark.is_none_or(|m| m.state != State::Ready || m.layout != layout) {
+            mark_before_emptying(tree, layout)?;
+            self.make_way(tree, &removed).map_err(|error| error.leaving(LEFT_REUSED))?;
+        }
+        let work = self.survey(tree, Survey::Reuse)?;
         let idle = work.files.idle() && work.directories.idle() && work.leafdirs.idle();
         if !idle || mark.is_none_or(|m| m.state != State::Ready || m.layout != layout) {
             self.check_space(tree.fd(), &work)?;
             write_mark(tree, State::Making, layout)?;
             self.carry_out_marked(tree, &work).map_err(|error| error.leaving(LEFT_REUSED))?;
         }
-        Ok(self.result(&work, true, 0))
+        Ok(self.result(&work, true, removed.into_inner()))
+    }
+
+    /// Where the tree was made for another layout, takes away what stands where this one needs the name for something
+    /// else. What merely is not of this layout stays.
+    fn make_way(&self, tree: &Root, removed: &AtomicU64) -> Result<(), CreateError> {
+        let (layout, cancel) = (self.layout, self.options.cancel);
+        let mut walker = Walker::new(tree, layout);
+        // In order, for a directory stands after the one above it.
+        for (i, directory) in layout.directories.iter().enumerate().skip(1) {
+            let path = self.path_of(|out| layout.path_of_directory(i, out));
+            if let Some(at) = walker.open(directory.parent)? {
+                let name = Name::of(directory.serial);
+                disk::make_way(at, name.as_c_str(), &path, FileType::Directory, removed, cancel)?;
+            }
+        }
+        self.each(
+            layout.files() + layout.leafdirs.len(),
+            || Walker::new(tree, layout),
+            |walker, i| {
+                let (parent, serial, wanted) = match i.checked_sub(layout.files()) {
+                    None => (layout.parents[i], layout.serial_of_file(i), FileType::RegularFile),
+                    Some(l) => (layout.leafdirs[l].parent, layout.leafdirs[l].serial, FileType::Directory),
+                };
+                let path = self.path_of(|out| match i.checked_sub(layout.files()) {
+                    None => layout.path_of_file(i, out),
+                    Some(l) => layout.path_of_leafdir(l, out),
+                });
+                match walker.open(parent)? {
+                    Some(at) => disk::make_way(at, Name::of(serial).as_c_str(), &path, wanted, removed, cancel),
+                    None => Ok(()),
+                }
+            },
+        )
     }
 
     fn adopt(&self, tree: &Root) -> Result<Prepared, CreateError> {
@@ -1096,11 +1134,36 @@ mod tests {
         assert_eq!(std::fs::read(case.file(there[1])).unwrap()[0], 7, "cut, not written");
         assert_eq!(case.state(), Some(State::Ready));
 
-        // Another shape: what is missing is made.
-        case.spec.entries = 150;
-        case.layout = plan(&case.spec, 9);
+        // A link in the place of a directory is refused, not removed.
+        let directory = case.file(there[20]).parent().unwrap().to_owned();
+        std::fs::remove_dir_all(&directory).unwrap();
+        symlink(case.directory.path(), &directory).unwrap();
+        refused(case.prepare());
+        std::fs::remove_file(&directory).unwrap();
         case.prepare().unwrap();
         case.check();
+    }
+
+    #[test]
+    fn reuse_turns_a_tree_of_one_shape_into_another() {
+        let mut case = Case::new(100, 80);
+        case.spec.reuse = true;
+        for (entries, width, seed) in [(100, 5.0, 1), (150, 5.0, 9), (150, 2.0, 9), (30, 1e6, 1), (100, 3.0, 4)] {
+            case.spec.entries = entries;
+            case.spec.width = Draw::Fixed(width);
+            case.layout = plan(&case.spec, seed);
+            case.prepare().unwrap();
+            case.check();
+            std::fs::write(case.root().join("foreign"), "x").unwrap();
+        }
+        // A foreign file in a directory that is in the way is not removed with it.
+        let foreign = case.file(0).parent().unwrap().join("foreign");
+        std::fs::write(&foreign, "x").unwrap();
+        case.spec.width = Draw::Fixed(1e6);
+        case.spec.entries = 90;
+        case.layout = plan(&case.spec, 1);
+        assert!(refused(case.prepare()).contains("none of the file set's own"));
+        assert!(foreign.exists());
     }
 
     #[test]

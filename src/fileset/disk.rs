@@ -3,6 +3,7 @@
 
 use super::create::CreateError;
 use super::layout::Layout;
+use super::owner;
 use super::path::{Name, PathBuffer};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
@@ -80,77 +81,142 @@ impl Root {
             .map_err(|error| CreateError::io("remove", &self.path, error))
     }
 
-    /// Removes all that is in it but the object named `spared`, and counts in `removed`. Stops at other file systems.
-    pub(super) fn empty(&self, spared: &CStr, removed: &AtomicU64, cancel: &AtomicBool) -> Result<(), CreateError> {
-        let fail = |stack: &[Level], name: &CStr, operation, error: Errno| {
-            let mut path = self.path.clone();
-            path.extend(stack.iter().skip(1).map(|level| OsStr::from_bytes(level.name.to_bytes())));
-            path.push(OsStr::from_bytes(name.to_bytes()));
-            CreateError::io(operation, path, error)
-        };
-        let list = |at: BorrowedFd<'_>, name: &CStr| Dir::new(rustix::fs::openat(at, name, LISTED, Mode::empty())?);
-        let top = list(self.fd(), c".").map_err(|error| CreateError::io("list", &self.path, error))?;
-        let device = top.stat().map_err(|error| CreateError::io("look at", &self.path, error))?.st_dev;
-        let mut stack = vec![Level { dir: top, name: c"".to_owned(), changed: false }];
-        while let Some(level) = stack.last_mut() {
-            if cancel.load(Relaxed) {
-                return Err(CreateError::Cancelled { left: "" });
-            }
-            let entry = match level.dir.read() {
-                Some(Ok(entry)) => entry,
-                Some(Err(error)) => return Err(fail(&stack, c"", "list", error)),
-                None if level.changed => {
-                    // Some file systems skip entries when others go while a directory is listed: once more, until
-                    // a whole list shows nothing.
-                    level.changed = false;
-                    level.dir.rewind();
-                    continue;
-                }
-                None => {
-                    let gone = stack.pop().expect("the loop has looked at it").name;
-                    if let Some(above) = stack.last_mut() {
-                        above.changed = true;
-                        unlink(above.dir.fd(), &gone, AtFlags::REMOVEDIR)
-                            .map_err(|error| fail(&stack, &gone, "remove", error))?;
-                        removed.fetch_add(1, Relaxed);
-                    }
-                    continue;
-                }
-            };
-            let name = entry.file_name();
-            if name == c"." || name == c".." || (name == spared && stack.len() == 1) {
+    /// Removes all that is in it but the mark of ownership, and counts in `removed`.
+    pub(super) fn empty(&self, removed: &AtomicU64, cancel: &AtomicBool) -> Result<(), CreateError> {
+        empty(self.fd(), &self.path, Spare::Mark, removed, cancel)
+    }
+}
+
+/// What is not removed from a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Spare {
+    /// The mark of ownership in it.
+    Mark,
+    /// All but files and directories of names that a file set gives; one of those ends it.
+    Foreign,
+}
+
+/// Removes all that is in the directory `fd`, called `path` in messages, and counts in `removed`. Stops at other file
+/// systems.
+pub(super) fn empty(
+    fd: BorrowedFd<'_>,
+    path: &Path,
+    spare: Spare,
+    removed: &AtomicU64,
+    cancel: &AtomicBool,
+) -> Result<(), CreateError> {
+    let full = |stack: &[Level], name: &CStr| {
+        let mut full = path.to_owned();
+        full.extend(stack.iter().skip(1).map(|level| OsStr::from_bytes(level.name.to_bytes())));
+        full.push(OsStr::from_bytes(name.to_bytes()));
+        full
+    };
+    let fail =
+        |stack: &[Level], name: &CStr, operation, error: Errno| CreateError::io(operation, full(stack, name), error);
+    let list = |at: BorrowedFd<'_>, name: &CStr| Dir::new(rustix::fs::openat(at, name, LISTED, Mode::empty())?);
+    let top = list(fd, c".").map_err(|error| CreateError::io("list", path, error))?;
+    let device = top.stat().map_err(|error| CreateError::io("look at", path, error))?.st_dev;
+    let mut stack = vec![Level { dir: top, name: c"".to_owned(), changed: false }];
+    while let Some(level) = stack.last_mut() {
+        if cancel.load(Relaxed) {
+            return Err(CreateError::Cancelled { left: "" });
+        }
+        let entry = match level.dir.read() {
+            Some(Ok(entry)) => entry,
+            Some(Err(error)) => return Err(fail(&stack, c"", "list", error)),
+            None if level.changed => {
+                // Some file systems skip entries when others go while a directory is listed: once more, until
+                // a whole list shows nothing.
+                level.changed = false;
+                level.dir.rewind();
                 continue;
             }
-            let step = (|| {
-                let level = stack.last_mut().expect("the loop has looked at it");
-                let at = level.dir.fd()?;
-                let kind = match entry.file_type() {
-                    FileType::Unknown => {
-                        FileType::from_raw_mode(rustix::fs::statat(at, name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode)
-                    }
-                    kind => kind,
-                };
-                if kind != FileType::Directory {
-                    level.changed = true;
-                    unlink(Ok(at), name, AtFlags::empty())?;
+            None => {
+                let gone = stack.pop().expect("the loop has looked at it").name;
+                if let Some(above) = stack.last_mut() {
+                    above.changed = true;
+                    unlink(above.dir.fd(), &gone, AtFlags::REMOVEDIR)
+                        .map_err(|error| fail(&stack, &gone, "remove", error))?;
                     removed.fetch_add(1, Relaxed);
-                    return Ok(None);
                 }
-                let dir = list(at, name)?;
-                // Another file system may be mounted here, or this one once more.
-                if dir.stat()?.st_dev != device || is_mount(dir.fd()?) {
-                    return Err(Errno::XDEV);
-                }
-                Ok(Some(dir))
-            })();
-            match step {
-                Ok(None) => {}
-                Ok(Some(dir)) => stack.push(Level { dir, name: name.to_owned(), changed: false }),
-                Err(error) => return Err(fail(&stack, name, "remove", error)),
+                continue;
             }
+        };
+        let name = entry.file_name();
+        if name == c"." || name == c".." || (spare == Spare::Mark && name == owner::NAME && stack.len() == 1) {
+            continue;
         }
-        Ok(())
+        if spare == Spare::Foreign && !is_ours(name, entry.file_type()) {
+            let why = "it is in a directory that would have to make room for a file of the file set, and is none of \
+                           the file set's own";
+            return Err(CreateError::NotOurs { path: full(&stack, name), why: why.into() });
+        }
+        let step = (|| {
+            let level = stack.last_mut().expect("the loop has looked at it");
+            let at = level.dir.fd()?;
+            let kind = match entry.file_type() {
+                FileType::Unknown => {
+                    FileType::from_raw_mode(rustix::fs::statat(at, name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode)
+                }
+                kind => kind,
+            };
+            if kind != FileType::Directory {
+                level.changed = true;
+                unlink(Ok(at), name, AtFlags::empty())?;
+                removed.fetch_add(1, Relaxed);
+                return Ok(None);
+            }
+            let dir = list(at, name)?;
+            // Another file system may be mounted here, or this one once more.
+            if dir.stat()?.st_dev != device || is_mount(dir.fd()?) {
+                return Err(Errno::XDEV);
+            }
+            Ok(Some(dir))
+        })();
+        match step {
+            Ok(None) => {}
+            Ok(Some(dir)) => stack.push(Level { dir, name: name.to_owned(), changed: false }),
+            Err(Errno::XDEV) => return Err(mounted(full(&stack, name))),
+            Err(error) => return Err(fail(&stack, name, "remove", error)),
+        }
     }
+    Ok(())
+}
+
+/// True for what a file set may have made.
+fn is_ours(name: &CStr, kind: FileType) -> bool {
+    let name = name.to_bytes();
+    name.len() >= 8
+        && name.iter().all(u8::is_ascii_digit)
+        && matches!(kind, FileType::RegularFile | FileType::Directory | FileType::Unknown)
+}
+
+/// Takes away what a tree of another layout has where this one needs the name for an object of the other kind: a
+/// file where `wanted` is a directory, or a directory where it is a file. Anything else stays, for others to object to.
+pub(super) fn make_way(
+    at: BorrowedFd<'_>,
+    name: &CStr,
+    path: &Path,
+    wanted: FileType,
+    removed: &AtomicU64,
+    cancel: &AtomicBool,
+) -> Result<(), CreateError> {
+    let Ok(stat) = rustix::fs::statat(at, name, AtFlags::SYMLINK_NOFOLLOW) else { return Ok(()) };
+    let flags = match (FileType::from_raw_mode(stat.st_mode), wanted) {
+        (FileType::RegularFile, FileType::Directory) => AtFlags::empty(),
+        (FileType::Directory, FileType::RegularFile) => {
+            let directory = rustix::fs::openat(at, name, PLACE, Mode::empty())
+                .map_err(|error| CreateError::io("open", path, error))?;
+            if is_mount(directory.as_fd()) {
+                return Err(mounted(path.to_owned()));
+            }
+            empty(directory.as_fd(), path, Spare::Foreign, removed, cancel)?;
+            AtFlags::REMOVEDIR
+        }
+        _ => return Ok(()),
+    };
+    removed.fetch_add(1, Relaxed);
+    unlink(Ok(at), name, flags).map_err(|error| CreateError::io("remove", path, error))
 }
 
 /// A directory that is being emptied.
@@ -167,6 +233,10 @@ fn unlink(at: Result<BorrowedFd<'_>, Errno>, name: &CStr, flags: AtFlags) -> Res
         Err(Errno::NOENT) => Ok(()),
         other => other,
     }
+}
+
+fn mounted(path: PathBuf) -> CreateError {
+    CreateError::NotOurs { path, why: "a file system is mounted there, and what is on it is not removed".into() }
 }
 
 /// True for the root of a mount. Where the kernel does not say (before 5.8), the device number is all there is.

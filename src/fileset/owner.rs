@@ -7,10 +7,10 @@
 //! wlrun 1 state=ready layout=0123456789abcdef made=1700000000 pid=4711
 //! ```
 //!
-//! Why a link: `symlink` is atomic, so there is never half a record; it needs no data block, so it can be made on a full
-//! file system; tools that count or read files do not take it for one of the workload's; and it works on every POSIX
-//! file system, NFS included. Where there are no symbolic links (EPERM, EOPNOTSUPP, ENOSYS), a regular file of the same name
-//! holds the text.
+//! Why a link: `symlink` is atomic, so there is never half a record; it needs no data block, so it can be made where no
+//! block is free; tools that count or read files do not take it for one of the workload's; and it works on every POSIX
+//! file system, NFS included. Where there are no symbolic links (EPERM, EOPNOTSUPP, ENOSYS), a regular file of the same
+//! name holds the text.
 //!
 //! `state=making` says that a run began to build or change the tree and has not finished: what it died over is whatever
 //! it left. Nothing is ever emptied, cut or removed in a tree without this mark.

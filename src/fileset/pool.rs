@@ -19,14 +19,14 @@
 //! a thread may be stopped just there for any time, so nobody concludes from a summary that a set is empty.
 //!
 //! **Memory orders.** Claims take with Acquire what `created`, `abandon`, `deleted`, `restore` and `release` gave with
-//! Release, so who gets an entry sees all that its last holder did. The bitmap and its summaries are SeqCst: who empties
-//! a word clears the summary and then looks at the word again, who fills a word then looks at the summary; in one total
-//! order at least one of the two sees the other. The rotors hand out positions and nothing else: Relaxed. Tables that
-//! are filled before the workers start are Relaxed too.
+//! Release, so who gets an entry sees all that its last holder did. The bitmap and its summaries are SeqCst: who
+//! empties a word clears the summary and then looks at the word again, who fills a word then looks at the summary; in
+//! one total order at least one of the two sees the other. The rotors hand out positions and nothing else: Relaxed.
+//! Tables that are filled before the workers start are Relaxed too.
 //!
-//! **The rotation.** filebench gives out the entry with the smallest index at or above a shared rotor, and sets the rotor
-//! behind it; all threads write that rotor at each pick. Here a thread takes a batch of consecutive positions at once
-//! ([`Rotor`]) and walks it alone. One thread sees exactly filebench's order; several see it up to batches.
+//! **The rotation.** filebench gives out the entry with the smallest index at or above a shared rotor, and sets the
+//! rotor behind it; all threads write that rotor at each pick. Here a thread takes a batch of consecutive positions at
+//! once ([`Rotor`]) and walks it alone. One thread sees exactly filebench's order; several see it up to batches.
 
 use super::layout::{Layout, Presence};
 use super::path::PathBuffer;
@@ -314,7 +314,7 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// The first entry in `from..to` that the bitmap shows to be of `kind`. With `thorough`, the summaries are not asked.
+    /// The first entry in `from..to` that the bitmap shows to be of `kind`. With `thorough`, no summary is asked.
     fn find(&self, kind: Kind, from: u32, to: u32, thorough: bool) -> Option<u32> {
         let summary = self.summaries[kind as usize];
         let end = (to as usize).div_ceil(64);
@@ -387,11 +387,11 @@ impl<'a> Entries<'a> {
 
     /// The first entry of `kind` at or above `start`, or below it, that `claim` gets; and how far from `start`.
     ///
-    /// Nothing is said only after two whole passes over the bitmap that met no entry of the kind. Why two, and why that
-    /// is enough: up to 64 entries are one word, so each pass is a snapshot and right. In a larger set one pass can miss
-    /// an entry that comes into being behind it while the last other one ahead of it goes. To fool the second pass too,
-    /// the same would have to happen again, just there, within the microseconds of that pass, and each such move is a
-    /// creation and a deletion on a file system. The quick pass before, by the summaries, proves nothing.
+    /// Nothing is said only after two whole passes over the bitmap that met no entry of the kind. Why two, and why
+    /// that is enough: up to 64 entries are one word, so each pass is a snapshot and right. In a larger set one pass
+    /// can miss an entry that comes into being behind it while the last other one ahead of it goes. To fool the second
+    /// pass too, the same would have to happen again, just there, within the microseconds of that pass, and each such
+    /// move is a creation and a deletion on a file system. The quick pass before, by the summaries, proves nothing.
     fn search(&self, kind: Kind, start: u32, claim: impl Fn(u32) -> bool) -> (Pick, u32) {
         for thorough in [false, true, true] {
             let mut met = false;
