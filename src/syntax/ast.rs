@@ -110,6 +110,8 @@ pub enum Expression {
         /// In the order written.
         attributes: Vec<Attribute>,
     },
+    /// Could not be read, and was reported. It stands for a value of any kind, so that one mistake is one message.
+    Invalid,
     /// `{{50,1k,2k},{50,4k,8k}}`.
     Table(Vec<Spanned<Vec<Spanned<Expression>>>>),
 }
