@@ -426,7 +426,7 @@ fn a_value_with_a_flaw_is_named_once() {
 }
 
 #[test]
-fn odd_quotes_are_named_and_taken_as_a_value() {
+fn odd_quotes_are_named() {
     insta::assert_snapshot!(mistakes("define fileset name=“fs1”,path='b',size=`c\necho ‘a b’\nrun"), @r#"
     1:21 “ does not quote a text here | plain quotes (") are expected here
     1:32 ' does not quote a text here | plain quotes (") are expected here
