@@ -104,7 +104,7 @@ impl Diagnostics {
     /// All findings as text: the message, the place with carets, the help.
     pub fn render(&self, file: &SourceFile, color: bool) -> String {
         let theme = if color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
-        let handler = GraphicalReportHandler::new_themed(theme).with_width(120).with_context_lines(0);
+        let handler = GraphicalReportHandler::new_themed(theme).with_width(120).with_context_lines(1);
         let mut out = String::new();
         for d in self.sorted() {
             let severity = match d.level {

@@ -31,7 +31,7 @@ pub(super) fn objections(run: &RunPlan, one_process: bool) -> Vec<String> {
             ));
         }
     }
-    let tasks = threads + processes;
+    let tasks = threads.saturating_add(processes);
     for (limit, name) in task_limits() {
         if tasks > limit {
             found.push(format!(
@@ -42,9 +42,9 @@ pub(super) fn objections(run: &RunPlan, one_process: bool) -> Vec<String> {
     let buffers: u64 = sum(run, |thread| thread.memsize);
     let flowops: u64 = sum(run, |thread| thread.flowops.len() as u64);
     let needed = buffers
-        .saturating_add(threads * BYTES_PER_THREAD)
-        .saturating_add(processes * BYTES_PER_PROCESS)
-        .saturating_add(flowops * BYTES_PER_FLOWOP);
+        .saturating_add(threads.saturating_mul(BYTES_PER_THREAD))
+        .saturating_add(processes.saturating_mul(BYTES_PER_PROCESS))
+        .saturating_add(flowops.saturating_mul(BYTES_PER_FLOWOP));
     if let Some(available) = memory("MemAvailable")
         && needed > available
     {

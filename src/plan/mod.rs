@@ -95,12 +95,13 @@ pub struct RunPlan {
 impl RunPlan {
     /// Instances of all processes.
     pub fn process_count(&self) -> u64 {
-        self.processes.iter().map(|p| u64::from(p.instances)).sum()
+        self.processes.iter().fold(0, |sum, p| sum.saturating_add(u64::from(p.instances)))
     }
 
     /// Thread instances of all processes.
     pub fn thread_count(&self) -> u64 {
-        self.processes.iter().map(|p| u64::from(p.instances) * p.thread_count()).sum()
+        let of = |p: &ProcessPlan| u64::from(p.instances).saturating_mul(p.thread_count());
+        self.processes.iter().fold(0, |sum, p| sum.saturating_add(of(p)))
     }
 }
 
@@ -138,7 +139,7 @@ pub struct ProcessPlan {
 impl ProcessPlan {
     /// Thread instances of one process instance.
     pub fn thread_count(&self) -> u64 {
-        self.threads.iter().map(|t| u64::from(t.instances)).sum()
+        self.threads.iter().fold(0, |sum, t| sum.saturating_add(u64::from(t.instances)))
     }
 }
 

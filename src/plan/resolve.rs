@@ -38,6 +38,7 @@ pub fn plan(file: &SourceFile, ast: &Ast, options: &Options, diagnostics: &mut D
         filesets: Vec::new(),
         specs: Vec::new(),
         processes: Vec::new(),
+        nameless: false,
         composites: BTreeSet::new(),
         quit: QuitMode::Timeout,
         events: None,
@@ -128,6 +129,8 @@ struct Resolver<'a, 'd> {
     filesets: Vec<FilesetDef<'a>>,
     specs: Vec<fileset::Spec>,
     processes: Vec<ProcessDef<'a>>,
+    /// A file set's name could not be read: an unknown name may be that one.
+    nameless: bool,
     /// Names of composite flowops, which are refused where they are defined and not again where they are used.
     composites: BTreeSet<String>,
     quit: QuitMode,
@@ -315,7 +318,10 @@ impl<'a> Resolver<'a, '_> {
     }
 
     fn define_fileset(&mut self, entity: &'static Entity, span: Span, attributes: &'a [Attribute]) {
-        let Some(name) = self.name_of(entity, span, attributes) else { return };
+        let Some(name) = self.name_of(entity, span, attributes) else {
+            self.nameless = true;
+            return;
+        };
         if name.value.contains('/') || name.value == "." || name.value == ".." || name.value.contains('\0') {
             let diagnostic = Diagnostic::error(
                 name.span,
@@ -445,7 +451,7 @@ impl<'a> Resolver<'a, '_> {
             }
             None => 0,
         };
-        if entries == 0 {
+        if entries == 0 && matches!(attributes.get("entries"), Some(Typed::Number(_) | Typed::Random(_))) {
             self.push(Diagnostic::warning(span, format!("the fileset '{name}' has no files"), "entries is 0"));
         }
         let width = attributes.quantity("dirwidth");
@@ -737,6 +743,9 @@ impl<'a> Resolver<'a, '_> {
     }
 
     fn unknown_fileset(&mut self, name: String, span: Span) {
+        if self.nameless {
+            return;
+        }
         let known: Vec<String> = self.filesets.iter().map(|set| set.name.clone()).collect();
         let diagnostic = Diagnostic::error(span, format!("no fileset or file is called '{name}'"), "not defined");
         self.push(diagnostic.near(&name, known.iter().map(String::as_str)));

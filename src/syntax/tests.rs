@@ -380,23 +380,53 @@ fn an_unknown_command_is_skipped_up_to_the_next_known_one() {
     3:1 unknown command 'sudo' | a command is expected here
     6:1 unknown command 'defien' | a command is expected here | did you mean 'define'?
     ");
-    insta::assert_snapshot!(mistakes("\"a\" = b\n@\nrun soon\nquit\n$x = 5\nrun 60;\nquit\nthread name=t { flowop a name=b }\nflowop x\nset $x=5\n)"), @"");
+    insta::assert_snapshot!(mistakes("\"a\" = b\n@\nrun soon\nquit\n$x = 5\nrun 60;\nquit\nthread name=t { flowop a name=b }\nflowop x\nset $x=5\n)"), @r#"
+    1:1 unexpected text in quotes | a command is expected here
+    3:5 unknown command 'soon' | a command is expected here
+    5:1 unexpected variable $x | a command is expected here | to give a variable its value, write: set $x=...
+    6:7 unexpected character ';' | a command is expected here
+    8:1 this thread stands outside of a block | a command is expected here | threads stand in the braces of a process, flowops in those of a thread
+    11:1 unexpected ')' | a command is expected here
+    "#);
 }
 
 #[test]
 fn set_says_what_it_lacks() {
-    insta::assert_snapshot!(mistakes("set $x=\nset $y 5\nset $z\nset z=5\nset\nset mode\nset $x=5 seconds\nset $x =\n run 5\ndefine\ndefine name=a,path=b"), @"");
+    insta::assert_snapshot!(mistakes("set $x=\nset $y 5\nset $z\nset z=5\nset\nset mode\nset $x=5 seconds\nset $x =\n run 5\ndefine\ndefine name=a,path=b"), @r#"
+    1:1 'set $x' has no value | a value is expected after the '='
+    2:5 a '=' is expected after $y | '=' and a value are expected after this
+    3:5 a '=' is expected after $z | '=' and a value are expected after this
+    4:5 unexpected word 'z' | a variable such as $nfiles or 'mode' is expected here | a variable begins with a '$': set $z=...
+    5:1 nothing follows 'set' | a variable such as $nfiles or 'mode' is expected after this
+    6:5 'set mode' names no mode | a mode is expected after this | such as: set mode quit alldone
+    7:10 unknown command 'seconds' | a command is expected here
+    8:1 'set $x' has no value | a value is expected after the '='
+    10:1 nothing follows 'define' | a file, fileset, process, flowop or randvar is expected after this
+    11:8 unexpected word 'name' | a file, fileset, process, flowop or randvar is expected here
+    "#);
     assert_eq!(lines(&read("set $y 5\nset $x=\nrun").1), "set y = 5\nset x = !\nrun\n");
 }
 
 #[test]
 fn a_value_with_a_flaw_is_named_once() {
     insta::assert_snapshot!(mistakes("set $a=1kb\nset $a=99999999999999999999\nset $a=1-2\nset $a=2024file\nset $a=4 *\nset $a=(1 + 2\nset $a=()\n\
-        set $a=a(b=c\nset $a={{1,2},{3}\nset $a={1,2}\nset $a=a@b\nrun 1"), @"");
+        set $a=a(b=c\nset $a={{1,2},{3}\nset $a={1,2}\nset $a=a@b\nrun 1"), @r#"
+    1:8 'kb' in '1kb' is no unit: sizes end in k, m, g or t, times in ns, us, ms, s, min or h | a number is expected here
+    2:8 the number 99999999999999999999 is too large: at most 2^63-1 is possible | a smaller number is expected here
+    3:8 '-2' in '1-2' is no unit: sizes end in k, m, g or t, times in ns, us, ms, s, min or h | a number is expected here | to subtract or divide, put a space on both sides of the sign
+    4:8 'file' in '2024file' is no unit: sizes end in k, m, g or t, times in ns, us, ms, s, min or h | a number is expected here | a text that begins with a digit stands in quotes
+    5:10 a value is expected after '*' | a value is expected after this
+    6:8 this '(' is not closed | this '(' has no ')'
+    7:8 nothing stands in these brackets | a value is expected here
+    8:9 this '(' is not closed | this '(' has no ')'
+    9:8 this is no table | rows of numbers are expected here | a table is written {{50,1k,2k},{50,4k,8k}}
+    10:8 this is no table | rows of numbers are expected here | a table is written {{50,1k,2k},{50,4k,8k}}
+    11:9 unexpected character '@' | a command is expected here
+    "#);
 }
 
 #[test]
-fn odd_quotes_are_named_and_taken_as_a_value() {
+fn odd_quotes_are_named() {
     insta::assert_snapshot!(mistakes("define fileset name=“fs1”,path='b',size=`c\necho ‘a b’\nrun"), @r#"
     1:21 “ does not quote a text here | plain quotes (") are expected here
     1:32 ' does not quote a text here | plain quotes (") are expected here
