@@ -37,8 +37,11 @@ pub struct EngineDef {
     /// False for engines of the project's own tests, which `wlrun list` does not show.
     pub listed: bool,
     /// Makes one for a thread, with that thread's clock. The text is what stood behind `NAME:` on the command line.
-    pub build: fn(&str) -> Result<(Box<dyn Engine>, Clock), String>,
+    pub build: fn(&str) -> Built,
 }
+
+/// An engine for one thread, with that thread's clock; or what is wrong with its script.
+pub type Built = Result<(Box<dyn Engine>, Clock), String>;
 
 impl std::fmt::Debug for EngineDef {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

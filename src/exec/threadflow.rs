@@ -89,7 +89,7 @@ fn repeat(thread: &mut Thread<'_>, flowops: &mut [Running], run: &ThreadRun<'_>)
     loop {
         let mut called = false;
         for (index, running) in flowops.iter_mut().enumerate() {
-            for _ in 0..running.iters.next() {
+            for _ in 0..running.iters.draw() {
                 match turn(thread, running, index, &clock, run) {
                     Ok(true) => called = true,
                     Ok(false) => {
@@ -210,7 +210,7 @@ pub(super) fn live(
         }
         End::Failed(errno, what) => {
             let message = match errno {
-                Some(errno) => format!("{what}: {}", std::io::Error::from(errno)),
+                Some(errno) => format!("{what}: {}", crate::sys::describe(&errno.into())),
                 None => what,
             };
             messenger.send(&Message::Failed(Failure {

@@ -18,13 +18,13 @@ use super::owner::{self, Record, State};
 use super::path::{Name, PathBuffer};
 use super::spec::Spec;
 use crate::random::stream::Seed;
-use crate::sys::AlignedBuffer;
+use crate::sys::{AlignedBuffer, describe, files};
 use rand::Rng;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, IntoRawFd};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
@@ -106,43 +106,6 @@ impl CreateError {
         }
         self
     }
-}
-
-/// The text of a kernel's error, with the name that manuals use.
-fn describe(error: &io::Error) -> String {
-    let text = error.to_string();
-    let Some(number) = error.raw_os_error() else { return text };
-    let text = text.split(" (os error").next().unwrap_or_default();
-    let name = match Errno::from_raw_os_error(number) {
-        Errno::PERM => "EPERM",
-        Errno::NOENT => "ENOENT",
-        Errno::IO => "EIO",
-        Errno::NXIO => "ENXIO",
-        Errno::ACCESS => "EACCES",
-        Errno::BUSY => "EBUSY",
-        Errno::EXIST => "EEXIST",
-        Errno::XDEV => "EXDEV",
-        Errno::NODEV => "ENODEV",
-        Errno::NOTDIR => "ENOTDIR",
-        Errno::ISDIR => "EISDIR",
-        Errno::INVAL => "EINVAL",
-        Errno::NFILE => "ENFILE",
-        Errno::MFILE => "EMFILE",
-        Errno::FBIG => "EFBIG",
-        Errno::NOSPC => "ENOSPC",
-        Errno::ROFS => "EROFS",
-        Errno::MLINK => "EMLINK",
-        Errno::NAMETOOLONG => "ENAMETOOLONG",
-        Errno::NOTEMPTY => "ENOTEMPTY",
-        Errno::LOOP => "ELOOP",
-        Errno::OPNOTSUPP => "EOPNOTSUPP",
-        Errno::TIMEDOUT => "ETIMEDOUT",
-        Errno::STALE => "ESTALE",
-        Errno::DQUOT => "EDQUOT",
-        Errno::NOMEM => "ENOMEM",
-        _ => return format!("{text} (error {number})"),
-    };
-    format!("{text} ({name})")
 }
 
 /// How far it has come; one may serve several file sets. Read at any time.
@@ -754,9 +717,12 @@ impl Job<'_> {
         };
         let file = retry(|| rustix::fs::openat(at, name, flags, mode)).map_err(Failure::on(operation))?;
         if action == Action::Cut {
-            return retry(|| rustix::fs::ftruncate(&file, size)).map_err(Failure::on("cut"));
+            retry(|| rustix::fs::ftruncate(&file, size)).map_err(Failure::on("cut"))?;
+        } else {
+            self.write(file.as_fd(), i, size, data)?;
         }
-        self.write(file.as_fd(), i, size, data)
+        // On NFS and under quotas, space that is not there shows here first.
+        files::close(file.into_raw_fd()).map_err(Failure::on("close"))
     }
 
     fn write(&self, file: BorrowedFd<'_>, i: usize, size: u64, data: &[u8]) -> Result<(), Failure> {

@@ -26,7 +26,7 @@ struct AppendFile {
 impl Flowop for AppendFile {
     fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
         self.slot = self.choice.opened(thread)?;
-        let size = self.iosize.next().max(1);
+        let size = self.iosize.draw().max(1);
         self.data = thread.data(size, self.choice.direct)?;
         Ok(Turn::Go)
     }

@@ -27,7 +27,7 @@ struct AppendFileRand {
 impl Flowop for AppendFileRand {
     fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
         self.slot = self.choice.opened(thread)?;
-        let most = self.iosize.next().max(1);
+        let most = self.iosize.draw().max(1);
         let size = if self.choice.direct {
             // A direct write of an odd number of bytes is EINVAL on every block device.
             thread.random_up_to((most / DIRECT_ALIGNMENT).max(1)) * DIRECT_ALIGNMENT
@@ -52,7 +52,6 @@ impl Flowop for AppendFileRand {
 #[cfg(test)]
 mod tests {
     use super::super::testing::Bench;
-    use super::super::*;
 
     #[test]
     fn sizes_are_uniform_from_one_byte_to_iosize() {

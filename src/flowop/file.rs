@@ -55,7 +55,7 @@ impl Choice {
     }
 
     fn index(&mut self) -> Option<u64> {
-        self.index.as_mut().map(Amount::next)
+        self.index.as_mut().map(Amount::draw)
     }
 
     /// A closed slot for an open.

@@ -11,7 +11,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     summary: "ends when `target` has done `value` operations in this thread; without target, all I/O of the run counts",
     attributes: &[attributes::TARGET, attributes::COUNT],
     build: |build| {
-        let (watched, value) = (Watched::new(build), build.amount("value", 0).next());
+        let (watched, value) = (Watched::new(build), build.amount("value", 0).draw());
         Box::new(FinishOnCount { name: build.name.to_owned(), watched, value })
     },
 };

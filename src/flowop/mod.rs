@@ -185,7 +185,7 @@ pub enum Amount {
 impl Amount {
     /// The number for this use.
     #[inline]
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         match self {
             Amount::Fixed(n) => *n,
             Amount::Random(sampler) => sampler.whole(),

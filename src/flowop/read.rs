@@ -40,7 +40,7 @@ impl Transfer {
         Transfer {
             choice: Choice::new(build),
             iosize: build.amount("iosize", 0),
-            range: build.amount("workingset", 0).next(),
+            range: build.amount("workingset", 0).draw(),
             random: build.attributes.flag("random"),
             slot: 0,
             data: 0..0,
@@ -52,7 +52,7 @@ impl Transfer {
     pub(super) fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
         self.slot = self.choice.opened(thread)?;
         // A random size may come out as 0; a request of nothing is none.
-        let size = self.iosize.next().max(1);
+        let size = self.iosize.draw().max(1);
         self.place = if self.random {
             let range = if self.range > 0 { self.range } else { thread.nominal_size(self.slot) };
             if size > range {

@@ -23,7 +23,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
         Box::new(ReadWholeFile {
             choice: Choice::new(build),
             iosize: build.amount("iosize", 0),
-            range: build.amount("workingset", 0).next(),
+            range: build.amount("workingset", 0).draw(),
             slot: 0,
             data: 0..0,
             offset: 0,
@@ -43,7 +43,7 @@ struct ReadWholeFile {
 impl Flowop for ReadWholeFile {
     fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
         self.slot = self.choice.opened(thread)?;
-        let mut size = self.iosize.next();
+        let mut size = self.iosize.draw();
         if size == 0 {
             size = if self.range > 0 { self.range } else { thread.nominal_size(self.slot) };
         }

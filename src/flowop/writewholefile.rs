@@ -24,7 +24,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
         Box::new(WriteWholeFile {
             choice: Choice::new(build),
             iosize: build.amount("iosize", 0),
-            range: build.amount("workingset", 0).next(),
+            range: build.amount("workingset", 0).draw(),
             source: build.attributes.number("srcfd") as usize,
             slot: 0,
             size: 0,
@@ -56,7 +56,7 @@ impl Flowop for WriteWholeFile {
             _ if self.range > 0 => self.range,
             _ => thread.nominal_size(self.slot),
         };
-        let iosize = self.iosize.next();
+        let iosize = self.iosize.draw();
         let piece = if iosize == 0 { self.size } else { iosize.min(self.size) };
         self.data = thread.data(piece, self.choice.direct)?;
         Ok(Turn::Go)

@@ -271,10 +271,10 @@ impl<'a> Resolver<'a, '_> {
         match word {
             "randvar" => self.define_randvar(what.span, attributes),
             "flowop" => {
-                if let Some(Attribute { value: Some(value), .. }) = attributes.iter().find(|a| a.name.value == "name") {
-                    if let Some(name) = self.scope.evaluate(value) {
-                        self.composites.insert(name.to_string());
-                    }
+                if let Some(Attribute { value: Some(value), .. }) = attributes.iter().find(|a| a.name.value == "name")
+                    && let Some(name) = self.scope.evaluate(value)
+                {
+                    self.composites.insert(name.to_string());
                 }
                 self.push(Diagnostic::not_supported(what.span.merge(span), "a composite flowop"));
             }

@@ -85,10 +85,10 @@ impl<'d> Scope<'d> {
             return;
         };
         let attribute = Attribute { name: field.clone(), value: Some(value.clone()) };
-        if self.read_field(&mut fields, &attribute).is_some() {
-            if let Some(value) = self.keep_randvar(fields, value.span) {
-                self.set(&name.value, value);
-            }
+        if self.read_field(&mut fields, &attribute).is_some()
+            && let Some(value) = self.keep_randvar(fields, value.span)
+        {
+            self.set(&name.value, value);
         }
     }
 

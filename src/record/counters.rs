@@ -288,10 +288,9 @@ impl FlowopCounters<'_> {
         let (min_ns, max_ns) = (load(MIN).saturating_sub(1), load(MAX));
         // Outside min and max every bucket is zero: those pages are not read, for reading would make them.
         let used = histogram::bucket(max_ns) + 1;
-        let mut buckets = vec![0; used];
-        for at in histogram::bucket(min_ns)..used {
-            buckets[at] = self.buckets[at].load(Relaxed);
-        }
+        let first = histogram::bucket(min_ns);
+        let mut buckets = vec![0; first];
+        buckets.extend(self.buckets[first..used].iter().map(|word| word.load(Relaxed)));
         histogram.merge(&Histogram {
             count: load(OPS),
             sum_ns: load(SUM),

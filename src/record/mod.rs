@@ -10,6 +10,7 @@ mod environment;
 mod histogram;
 
 pub use crate::flowop::FlowopClass;
+pub use crate::sys::errno_name;
 pub use environment::{Environment, memory};
 pub use histogram::{BUCKETS, Histogram, LONGEST_NS, bucket};
 
@@ -219,32 +220,9 @@ pub struct WarningRecord {
     pub message: String,
 }
 
-/// The name of an error number, `ENOSPC`; `errno 123` for one without.
-pub fn errno_name(errno: i32) -> String {
-    ERRNO_NAMES.iter().find(|(n, _)| *n == errno).map_or_else(|| format!("errno {errno}"), |(_, name)| (*name).into())
-}
-
-macro_rules! errno_names {
-    ($($name:ident)*) => { &[$((libc::$name, stringify!($name))),*] };
-}
-
-/// The errors that file systems give.
-const ERRNO_NAMES: &[(i32, &str)] = errno_names! {
-    EPERM ENOENT EINTR EIO ENXIO EBADF EAGAIN ENOMEM EACCES EFAULT EBUSY EEXIST EXDEV ENODEV ENOTDIR EISDIR EINVAL
-    ENFILE EMFILE ETXTBSY EFBIG ENOSPC ESPIPE EROFS EMLINK EPIPE ERANGE EDEADLK ENAMETOOLONG ENOLCK ENOSYS ENOTEMPTY
-    ELOOP ENODATA ETIME EOVERFLOW EOPNOTSUPP ETIMEDOUT ECONNREFUSED EHOSTDOWN EALREADY EINPROGRESS ESTALE EDQUOT
-    ENOMEDIUM ECANCELED EREMOTEIO EUCLEAN
-};
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn errors_have_their_names() {
-        assert_eq!(errno_name(libc::ENOSPC), "ENOSPC");
-        assert_eq!(errno_name(4095), "errno 4095");
-    }
 
     #[test]
     fn merging_counts_does_not_depend_on_the_order() {

@@ -2,9 +2,11 @@
 #![allow(unsafe_code)]
 
 mod buffer;
+mod errno;
 pub mod files;
 pub mod process;
 mod region;
 
 pub use buffer::AlignedBuffer;
+pub use errno::{describe, errno_name};
 pub use region::Region;
