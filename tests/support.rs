@@ -1,0 +1,218 @@
+//! One builder for a test through the real binary: workload text in; stdout, stderr, exit code, record and files out.
+
+use serde_json::Value;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The binary under test.
+pub const WLRUN: &str = env!("CARGO_BIN_EXE_wlrun");
+
+/// A workload, a directory for it, and how it is run.
+pub struct Bench {
+    /// Holds everything of the test; gone at its end.
+    pub scratch: tempfile::TempDir,
+    /// What `--dir` is given.
+    pub dir: PathBuf,
+    file: String,
+    args: Vec<String>,
+    /// Words before the binary: `strace …`, `bash -c "ulimit …"`.
+    prefix: Vec<String>,
+    env: Vec<(String, String)>,
+}
+
+impl Bench {
+    /// A workload of its own text.
+    pub fn new(text: &str) -> Self {
+        let bench = Bench::named("");
+        let file = bench.scratch.path().join("test.wl");
+        std::fs::write(&file, text).unwrap();
+        Bench { file: file.display().to_string(), ..bench }
+    }
+
+    /// A personality, or a file by its path.
+    pub fn named(name: &str) -> Self {
+        let scratch = tempfile::tempdir().unwrap();
+        let dir = scratch.path().join("dir");
+        std::fs::create_dir(&dir).unwrap();
+        Bench { scratch, dir, file: name.into(), args: Vec::new(), prefix: Vec::new(), env: Vec::new() }
+    }
+
+    /// File sets below another directory, such as a mount.
+    pub fn at(mut self, dir: &Path) -> Self {
+        self.dir = dir.to_owned();
+        self
+    }
+
+    /// Further arguments.
+    pub fn args<S: Into<String>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// A program that runs the binary, with its own arguments.
+    pub fn under<S: Into<String>>(mut self, words: impl IntoIterator<Item = S>) -> Self {
+        self.prefix.extend(words.into_iter().map(Into::into));
+        self
+    }
+
+    /// A variable of the environment.
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.into(), value.into()));
+        self
+    }
+
+    /// Where the record goes.
+    pub fn json_path(&self) -> PathBuf {
+        self.scratch.path().join("out.json")
+    }
+
+    /// The command of a run with `--dir` and `--json`, for tests that send signals to it.
+    pub fn command(&self) -> Command {
+        let mut words = self.prefix.clone();
+        words.extend([WLRUN.into(), self.file.clone(), "--dir".into(), self.dir.display().to_string()]);
+        words.extend(["--json".into(), self.json_path().display().to_string()]);
+        words.extend(self.args.clone());
+        self.words(&words)
+    }
+
+    fn words(&self, words: &[String]) -> Command {
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).current_dir(self.scratch.path()).envs(self.env.iter().cloned());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs it with `--dir` and `--json`.
+    pub fn run(&self) -> Outcome {
+        let _ = std::fs::remove_file(self.json_path());
+        let output = self.command().output().unwrap();
+        self.outcome(output)
+    }
+
+    /// `wlrun check`.
+    pub fn check(&self) -> Outcome {
+        let mut words = vec![WLRUN.to_owned(), "check".into(), self.file.clone()];
+        words.extend(self.args.clone());
+        let output = self.words(&words).output().unwrap();
+        self.outcome(output)
+    }
+
+    /// What a finished command of [`Bench::command`] left.
+    pub fn outcome(&self, output: std::process::Output) -> Outcome {
+        let record = std::fs::read_to_string(self.json_path()).ok();
+        Outcome {
+            code: output.status.code().unwrap_or_else(|| -output.status.signal().unwrap_or(0)),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+            record: record.map(|text| serde_json::from_str(&text).unwrap_or_else(|e| panic!("no JSON: {e}\n{text}"))),
+        }
+    }
+
+    /// Paths of all files below `--dir`, relative to it, in order. wlrun's own mark is a symbolic link, no file.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        walk(&self.dir, &mut found);
+        found.iter().map(|path| path.strip_prefix(&self.dir).unwrap().to_owned()).collect()
+    }
+
+    /// Sizes of all files below `--dir`, in the order of [`Bench::files`].
+    pub fn sizes(&self) -> Vec<u64> {
+        self.files().iter().map(|path| self.dir.join(path).metadata().unwrap().len()).collect()
+    }
+}
+
+fn walk(dir: &Path, found: &mut Vec<PathBuf>) {
+    let mut entries: Vec<_> = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap()).collect();
+    entries.sort_by_key(|entry| entry.file_name());
+    for entry in entries {
+        let kind = entry.file_type().unwrap();
+        if kind.is_dir() {
+            walk(&entry.path(), found);
+        } else if kind.is_file() {
+            found.push(entry.path());
+        }
+    }
+}
+
+/// What came of a command.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Exit code; the negative signal where one ended it.
+    pub code: i32,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+    /// What `--json` wrote.
+    pub record: Option<Value>,
+}
+
+impl Outcome {
+    /// Fails the test unless the exit code is this.
+    #[track_caller]
+    pub fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        self
+    }
+
+    /// Fails the test unless stderr has this, in any case of letters.
+    #[track_caller]
+    pub fn says(self, text: &str) -> Self {
+        assert!(self.stderr.to_lowercase().contains(&text.to_lowercase()), "no '{text}' in:\n{}", self.stderr);
+        self
+    }
+
+    /// The only run of the record.
+    #[track_caller]
+    pub fn only_run(&self) -> &Value {
+        let runs = self.runs();
+        assert_eq!(runs.len(), 1);
+        &runs[0]
+    }
+
+    /// The runs of the record.
+    #[track_caller]
+    pub fn runs(&self) -> &Vec<Value> {
+        self.record.as_ref().expect("a record")["runs"].as_array().unwrap()
+    }
+
+    /// The flowop of that name in the only run.
+    #[track_caller]
+    pub fn flowop(&self, name: &str) -> &Value {
+        let flowops = self.only_run()["flowops"].as_array().unwrap();
+        flowops.iter().find(|f| f["name"] == name).unwrap_or_else(|| panic!("no flowop {name}"))
+    }
+
+    /// Operations of a flowop.
+    #[track_caller]
+    pub fn ops(&self, name: &str) -> u64 {
+        self.flowop(name)["ops"].as_u64().unwrap()
+    }
+
+    /// Bytes of a flowop, read and written.
+    #[track_caller]
+    pub fn bytes(&self, name: &str) -> u64 {
+        let flowop = self.flowop(name);
+        flowop["bytes_read"].as_u64().unwrap() + flowop["bytes_written"].as_u64().unwrap()
+    }
+}
+
+/// True where a program can be run; says on the test's output why a test is skipped otherwise.
+pub fn have(program: &str) -> bool {
+    let found = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let found = found.is_ok_and(|status| status.success());
+    if !found {
+        println!("skipped: {program} is not installed");
+    }
+    found
+}
+
+/// True for root; says why a test is skipped otherwise.
+pub fn root(why: &str) -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        println!("skipped: {why} needs root");
+    }
+    root
+}

@@ -1,0 +1,3 @@
+//! All tests through the real binary, one module a file.
+
+mod support;
