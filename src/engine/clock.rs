@@ -22,7 +22,7 @@ impl Clock {
     #[inline]
     pub fn now(&self) -> u64 {
         match self {
-            Clock::Monotonic => monotonic(),
+            Clock::Monotonic => crate::sys::clock::monotonic(),
             Clock::Stepped(at) => at.get(),
         }
     }
@@ -33,13 +33,6 @@ impl Clock {
             at.set(at.get().saturating_add(nanos));
         }
     }
-}
-
-/// CLOCK_MONOTONIC in nanoseconds.
-#[inline]
-pub fn monotonic() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 #[cfg(test)]

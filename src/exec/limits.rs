@@ -5,8 +5,8 @@ use crate::plan::RunPlan;
 use crate::record::{counters, memory};
 use std::fs;
 
-/// Memory mappings of one thread: its stack and guard page, its signal stack and guard page.
-const MAPS_PER_THREAD: u64 = 4;
+/// Memory mappings of one thread: its stack and guard page, its signal stack and guard page, its buffer.
+const MAPS_PER_THREAD: u64 = 5;
 /// Mappings of a process before its threads: binary, libraries, heap, the shared region.
 const MAPS_OF_PROCESS: u64 = 200;
 /// Kernel stack, user stack and bookkeeping of a thread that does little.

@@ -13,6 +13,7 @@ use crate::random::stream::Seed;
 use crate::random::{self, Sampler};
 use crate::record::counters::{Counters, ThreadCounters};
 use crate::record::{Failure, errno_name};
+use crate::sys::clock::thread_cpu;
 
 /// What a thread asks of the run.
 pub(super) struct ThreadRun<'r> {
@@ -189,7 +190,7 @@ pub(super) fn live(
 ) {
     run.control.wait();
     run.counters.start();
-    let cpu = cpu_ns();
+    let cpu = thread_cpu();
     let Ending { end, flowop } = repeat(thread, flowops, run);
     let now = thread.clock.now();
     let ends_run = quit != QuitMode::Alldone;
@@ -223,13 +224,7 @@ pub(super) fn live(
             run.control.close(now);
         }
     }
-    let cpu = cpu_ns().saturating_sub(cpu);
+    let cpu = thread_cpu().saturating_sub(cpu);
     thread.close_all();
     run.counters.end(now.min(run.control.window_end()), cpu);
-}
-
-/// Processor time of this thread.
-fn cpu_ns() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 mod buffer;
+pub mod clock;
 mod errno;
 pub mod files;
 pub mod process;
