@@ -1,10 +1,13 @@
 //! Paths of a tree, written without allocation.
 
+use crate::sys::c_str;
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 
 /// Digits of a name at least; a serial number of more digits is written in full.
 const DIGITS: usize = 8;
+/// The first serial number with more digits.
+const MOST_OF_EIGHT: u32 = 100_000_000;
 
 /// A path under construction: bytes with a NUL at the end, kept from use to use so that opening a file allocates
 /// nothing.
@@ -13,6 +16,9 @@ pub struct PathBuffer {
     /// Prefix, path, NUL.
     bytes: Vec<u8>,
     prefix: usize,
+    /// The directory that the path is in. A rotation takes the files of a directory one after the other, so mostly only
+    /// the name changes.
+    parent: Option<u32>,
 }
 
 impl PathBuffer {
@@ -28,20 +34,20 @@ impl PathBuffer {
     /// Where `prefix` holds a NUL.
     pub fn with_prefix(prefix: &OsStr) -> Self {
         assert!(!prefix.as_bytes().contains(&0), "a path cannot hold a NUL");
-        // Room for the longest path that Linux takes, so that the vector never grows.
-        let mut bytes = Vec::with_capacity(4096 + prefix.len());
+        // Room for a tree of usual depth; a deeper one lets the vector grow a few times at the start.
+        let mut bytes = Vec::with_capacity(64 + prefix.len());
         bytes.extend_from_slice(prefix.as_bytes());
         if !matches!(bytes.last(), None | Some(b'/')) {
             bytes.push(b'/');
         }
         let prefix = bytes.len();
         bytes.push(0);
-        PathBuffer { bytes, prefix }
+        PathBuffer { bytes, prefix, parent: None }
     }
 
     /// The path for a system call.
     pub fn as_c_str(&self) -> &CStr {
-        CStr::from_bytes_with_nul(&self.bytes).expect("one NUL, at the end")
+        c_str(&self.bytes)
     }
 
     /// The path without the NUL.
@@ -57,6 +63,13 @@ impl PathBuffer {
     /// Sets the path of an object with `serial` in directory `parent`; `above` gives a directory's parent and serial
     /// number. Directory 0 is the root and has no name.
     pub(super) fn set(&mut self, parent: u32, serial: u32, above: impl Fn(u32) -> (u32, u32)) {
+        if self.parent == Some(parent) && serial < MOST_OF_EIGHT {
+            let end = self.bytes.len() - 1;
+            self.bytes[end - DIGITS..end].copy_from_slice(&eight_digits(serial));
+            return;
+        }
+        // A longer name has another length: the whole path is written next time.
+        self.parent = (serial < MOST_OF_EIGHT).then_some(parent);
         // The path is written from its end, so its length comes first.
         let mut length = digits(serial);
         let mut directory = parent;
@@ -83,6 +96,7 @@ impl PathBuffer {
 
     /// Sets the path of the root directory.
     pub(super) fn set_root(&mut self) {
+        self.parent = None;
         self.bytes.truncate(self.prefix);
         if self.prefix == 0 {
             self.bytes.push(b'.');
@@ -117,14 +131,31 @@ impl Name {
 
 fn digits(serial: u32) -> usize {
     match serial {
-        0..100_000_000 => DIGITS,
+        0..MOST_OF_EIGHT => DIGITS,
         100_000_000..1_000_000_000 => 9,
         _ => 10,
     }
 }
 
+/// The eight decimal digits of a number below [`MOST_OF_EIGHT`], all at once: the number is split into halves, the
+/// halves into quarters and those into digits, side by side in one word.
+#[inline]
+fn eight_digits(number: u32) -> [u8; DIGITS] {
+    let number = u64::from(number);
+    let halves = (number / 10_000) | ((number % 10_000) << 32);
+    // x / 100 as x * 5243 >> 19 for x < 10,000; x / 10 as x * 103 >> 10 for x < 100.
+    let hundreds = (halves.wrapping_mul(5243) >> 19) & 0x7f_0000_007f;
+    let pairs = hundreds | ((halves - hundreds * 100) << 16);
+    let tens = (pairs.wrapping_mul(103) >> 10) & 0x0f_000f_000f_000f;
+    let digits = tens | ((pairs - tens * 10) << 8);
+    (digits | 0x3030_3030_3030_3030).to_le_bytes()
+}
+
 /// Fills `out` with the decimal digits of `number`, zeros in front.
 fn write_digits(out: &mut [u8], mut number: u32) {
+    if out.len() == DIGITS {
+        return out.copy_from_slice(&eight_digits(number));
+    }
     for digit in out.iter_mut().rev() {
         *digit = b'0' + (number % 10) as u8;
         number /= 10;
@@ -141,6 +172,22 @@ mod tests {
             [(1, "00000001"), (99_999_999, "99999999"), (100_000_000, "100000000"), (u32::MAX, "4294967295")]
         {
             assert_eq!(Name::of(serial).as_c_str().to_str().unwrap(), name);
+        }
+    }
+
+    #[test]
+    fn eight_digits_are_those_of_the_number() {
+        for number in (0..20_000).chain((0..MOST_OF_EIGHT).step_by(9_973)).chain([99_999_999, 10_000_000, 90_909_090]) {
+            assert_eq!(eight_digits(number), format!("{number:08}").as_bytes(), "{number}");
+        }
+    }
+
+    #[test]
+    fn a_name_of_another_length_in_the_same_directory_is_whole() {
+        let mut path = PathBuffer::new();
+        for serial in [7, 8, 123_456_789, 99_999_999, 4_294_967_295, 1] {
+            path.set(1, serial, |_| (0, 3));
+            assert_eq!(path.as_c_str().to_str().unwrap(), format!("00000003/{serial:08}"));
         }
     }
 

@@ -72,13 +72,15 @@ pub trait RunState {
     fn all_io(&self) -> (u64, u64);
 }
 
-/// Rotors of a thread in one set.
+/// A thread's place in one set.
 #[derive(Debug)]
-struct Rotors {
+struct Place {
     /// The rotation of all threads.
     shared: Rotor,
     /// This thread's own, for `opennext`.
     own: Rotor,
+    /// Of the last file, relative to the set's root.
+    path: PathBuffer,
 }
 
 /// A thread instance.
@@ -99,8 +101,8 @@ pub struct Thread<'r> {
     pub auto_opens: u64,
     slots: Vec<Slot>,
     next_slot: usize,
-    rotors: Vec<Rotors>,
-    path: PathBuffer,
+    /// By set.
+    places: Vec<Place>,
     /// The memory is as large as the workload asks for; otherwise it grows to the largest request.
     fixed_memory: bool,
 }
@@ -132,11 +134,14 @@ impl<'r> Thread<'r> {
             auto_opens: 0,
             slots: vec![Slot::default(); slots.max(ROTATION + 1)],
             next_slot: ROTATION,
-            rotors: sets
+            places: sets
                 .iter()
-                .map(|set| Rotors { shared: Rotor::shared(set.pool.files().len(), threads), own: Rotor::alone(0) })
+                .map(|set| Place {
+                    shared: Rotor::shared(set.pool.files().len(), threads),
+                    own: Rotor::alone(0),
+                    path: PathBuffer::new(),
+                })
                 .collect(),
-            path: PathBuffer::new(),
             fixed_memory: memsize > 0,
         };
         thread.resize_memory(memsize as usize)?;
@@ -191,8 +196,8 @@ impl<'r> Thread<'r> {
     pub fn pick_existing(&mut self, set: usize, own_order: bool, index: Option<u64>) -> Result<FileRef, End> {
         loop {
             let files = self.sets[set].pool.files();
-            let rotors = &mut self.rotors[set];
-            let rotor = if own_order { &mut rotors.own } else { &mut rotors.shared };
+            let place = &mut self.places[set];
+            let rotor = if own_order { &mut place.own } else { &mut place.shared };
             let pick = match index {
                 Some(index) => files.indexed_open(index),
                 None => files.open_existing(rotor),
@@ -215,7 +220,7 @@ impl<'r> Thread<'r> {
             let files = self.sets[set].pool.files();
             let pick = match index {
                 Some(index) => files.indexed_absent(index),
-                None => files.claim_absent(&mut self.rotors[set].shared),
+                None => files.claim_absent(&mut self.places[set].shared),
             };
             match pick {
                 Pick::Entry(entry) => return Ok(FileRef { set, entry }),
@@ -236,7 +241,7 @@ impl<'r> Thread<'r> {
         let files = self.sets[set].pool.files();
         let pick = match index {
             Some(index) => files.indexed_delete(index),
-            None => files.claim_delete(&mut self.rotors[set].shared),
+            None => files.claim_delete(&mut self.places[set].shared),
         };
         match pick {
             Pick::Entry(entry) => Ok(Some(FileRef { set, entry })),
@@ -260,7 +265,7 @@ impl<'r> Thread<'r> {
     /// Writes the path of a file, relative to its set's root, to where [`Thread::request`] finds it.
     #[inline]
     pub fn set_path(&mut self, file: FileRef) {
-        self.sets[file.set].pool.file_path(file.entry, &mut self.path);
+        self.sets[file.set].pool.file_path(file.entry, &mut self.places[file.set].path);
     }
 
     /// Makes a request on the path that [`Thread::set_path`] left.
@@ -274,7 +279,7 @@ impl<'r> Thread<'r> {
         let expected = set.pool.size(file.entry);
         let directory = set.directory();
         self.engine
-            .execute(Request::Open { directory, path: self.path.as_c_str(), flags, expected })
+            .execute(Request::Open { directory, path: self.places[file.set].path.as_c_str(), flags, expected })
             .map(|fd| fd as i32)
     }
 
@@ -285,7 +290,10 @@ impl<'r> Thread<'r> {
     /// The kernel's.
     #[inline]
     pub fn request_stat(&mut self, file: FileRef) -> Result<u64, Errno> {
-        self.engine.execute(Request::Stat { directory: self.sets[file.set].directory(), path: self.path.as_c_str() })
+        self.engine.execute(Request::Stat {
+            directory: self.sets[file.set].directory(),
+            path: self.places[file.set].path.as_c_str(),
+        })
     }
 
     /// Removes the path that [`Thread::set_path`] left.
@@ -295,7 +303,10 @@ impl<'r> Thread<'r> {
     /// The kernel's.
     #[inline]
     pub fn request_unlink(&mut self, file: FileRef) -> Result<u64, Errno> {
-        self.engine.execute(Request::Unlink { directory: self.sets[file.set].directory(), path: self.path.as_c_str() })
+        self.engine.execute(Request::Unlink {
+            directory: self.sets[file.set].directory(),
+            path: self.places[file.set].path.as_c_str(),
+        })
     }
 
     /// Ends the use of a file.
