@@ -21,7 +21,8 @@ pub(super) static DEF: EngineDef = EngineDef {
 };
 
 /// Calls that a script may name.
-const CALLS: &[&str] = &["open", "close", "unlink", "stat", "fsync", "read", "write", "seek", "advise"];
+const CALLS: &[&str] =
+    &["open", "close", "unlink", "mkdir", "rmdir", "list", "stat", "fsync", "read", "write", "seek", "advise"];
 
 struct Fake {
     clock: Clock,

@@ -75,6 +75,27 @@ pub enum Request<'a> {
         /// Relative to it.
         path: &'a CStr,
     },
+    /// Makes the directory `path` below `directory`.
+    MakeDirectory {
+        /// The root of the file set.
+        directory: BorrowedFd<'a>,
+        /// Relative to it.
+        path: &'a CStr,
+    },
+    /// Removes the empty directory `path` below `directory`.
+    RemoveDirectory {
+        /// The root of the file set.
+        directory: BorrowedFd<'a>,
+        /// Relative to it.
+        path: &'a CStr,
+    },
+    /// Opens the directory `path` below `directory`, reads all its entries, closes it; the result is their number.
+    List {
+        /// The root of the file set.
+        directory: BorrowedFd<'a>,
+        /// Relative to it.
+        path: &'a CStr,
+    },
     /// Reads the attributes of `path` below `directory`.
     Stat {
         /// The root of the file set.
@@ -148,6 +169,9 @@ impl Request<'_> {
             Request::Open { .. } => "open",
             Request::Close { .. } => "close",
             Request::Unlink { .. } => "unlink",
+            Request::MakeDirectory { .. } => "mkdir",
+            Request::RemoveDirectory { .. } => "rmdir",
+            Request::List { .. } => "list",
             Request::Stat { .. } | Request::Fstat { .. } => "stat",
             Request::Fsync { .. } => "fsync",
             Request::Read { .. } | Request::ReadAt { .. } => "read",

@@ -80,7 +80,11 @@ impl Engine for Null {
                 Ok(file.size)
             }
             Request::Fstat { fd } | Request::Fsync { fd } | Request::AdviseRandom { fd } => self.file(fd).map(|_| 0),
-            Request::Unlink { .. } | Request::Stat { .. } => Ok(0),
+            Request::Unlink { .. }
+            | Request::MakeDirectory { .. }
+            | Request::RemoveDirectory { .. }
+            | Request::List { .. }
+            | Request::Stat { .. } => Ok(0),
         }
     }
 }

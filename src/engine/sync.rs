@@ -2,8 +2,11 @@
 
 use super::{Clock, Engine, EngineDef, Request};
 use crate::sys::files;
-use rustix::fs::{AtFlags, Mode, SeekFrom};
+use rustix::fd::BorrowedFd;
+use rustix::fs::{AtFlags, Mode, OFlags, RawDir, SeekFrom};
 use rustix::io::Errno;
+use std::ffi::CStr;
+use std::mem::MaybeUninit;
 
 pub(super) static DEF: EngineDef = EngineDef {
     name: "sync",
@@ -36,6 +39,13 @@ fn call(request: &mut Request<'_>) -> Result<u64, Errno> {
         }
         Request::Close { fd } => files::close(*fd).map(|()| 0)?,
         Request::Unlink { directory, path } => rustix::fs::unlinkat(*directory, *path, AtFlags::empty()).map(|()| 0)?,
+        Request::MakeDirectory { directory, path } => {
+            rustix::fs::mkdirat(*directory, *path, Mode::from_raw_mode(0o755)).map(|()| 0)?
+        }
+        Request::RemoveDirectory { directory, path } => {
+            rustix::fs::unlinkat(*directory, *path, AtFlags::REMOVEDIR).map(|()| 0)?
+        }
+        Request::List { directory, path } => list(*directory, path)?,
         Request::Stat { directory, path } => rustix::fs::statat(*directory, *path, AtFlags::empty()).map(|_| 0)?,
         Request::Fstat { fd } => files::fstat(*fd).map(|_| 0)?,
         Request::Fsync { fd } => files::fsync(*fd).map(|()| 0)?,
@@ -49,10 +59,24 @@ fn call(request: &mut Request<'_>) -> Result<u64, Errno> {
     })
 }
 
+/// Reads a directory as `readdir` does: by buffers of 32 KiB, as the C library's are.
+fn list(directory: BorrowedFd<'_>, path: &CStr) -> Result<u64, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = rustix::fs::openat(directory, path, flags, Mode::empty())?;
+    let mut buffer = [const { MaybeUninit::uninit() }; 32 << 10];
+    let mut entries = RawDir::new(&opened, &mut buffer);
+    let mut count = 0;
+    while let Some(entry) = entries.next() {
+        entry?;
+        count += 1;
+    }
+    Ok(count)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustix::fs::{CWD, OFlags};
+    use rustix::fs::CWD;
     use std::os::fd::AsFd;
 
     #[test]
@@ -79,5 +103,14 @@ mod tests {
         assert_eq!(engine.execute(Request::Stat { directory, path }), Ok(0));
         assert_eq!(engine.execute(Request::Unlink { directory, path }), Ok(0));
         assert_eq!(engine.execute(Request::Stat { directory, path }), Err(Errno::NOENT));
+        assert_eq!(engine.execute(Request::MakeDirectory { directory, path }), Ok(0));
+        assert_eq!(engine.execute(Request::MakeDirectory { directory, path }), Err(Errno::EXIST));
+        assert_eq!(
+            engine.execute(Request::List { directory, path: c"." }),
+            Ok(3),
+            "itself, the one above, and the new one"
+        );
+        assert_eq!(engine.execute(Request::RemoveDirectory { directory, path }), Ok(0));
+        assert_eq!(engine.execute(Request::List { directory, path }), Err(Errno::NOENT));
     }
 }

@@ -7,7 +7,7 @@
 use super::control::Control;
 use super::protocol::{Message, Messenger};
 use crate::engine::Clock;
-use crate::flowop::{Amount, Broken, Build, End, Flowop, Moved, RunState, Thread, Turn};
+use crate::flowop::{Amount, Broken, Build, End, Flowop, FlowopClass, Moved, OwnIo, RunState, Thread, Turn};
 use crate::plan::{QuitMode, ThreadPlan};
 use crate::random::stream::Seed;
 use crate::random::{self, Sampler};
@@ -39,7 +39,7 @@ impl RunState for ThreadRun<'_> {
         self.counters.flowops[index].done()
     }
 
-    fn own_io(&self) -> (u64, u64) {
+    fn own_io(&self) -> OwnIo {
         self.counters.own_io()
     }
 
@@ -52,7 +52,7 @@ impl RunState for ThreadRun<'_> {
 pub(super) struct Running {
     flowop: Box<dyn Flowop>,
     iters: Amount,
-    io: bool,
+    class: FlowopClass,
 }
 
 /// Makes the flowops of a thread.
@@ -73,7 +73,7 @@ pub(super) fn build(plan: &ThreadPlan, variables: &[random::Spec], seed: Seed) -
                 sampler: &sampler,
             };
             let iters = build.amount("iters", 1);
-            Running { flowop: (def.build)(&mut build), iters, io: def.class.is_io() }
+            Running { flowop: (def.build)(&mut build), iters, class: def.class }
         })
         .collect()
 }
@@ -90,8 +90,13 @@ fn repeat(thread: &mut Thread<'_>, flowops: &mut [Running], run: &ThreadRun<'_>)
     loop {
         let mut called = false;
         for (index, running) in flowops.iter_mut().enumerate() {
-            for _ in 0..running.iters.draw() {
-                match turn(thread, running, index, &clock, run) {
+            let mut left = running.iters.draw();
+            while left > 0 {
+                let turn = turn(thread, running, index, &clock, run);
+                if !running.flowop.again() {
+                    left -= 1;
+                }
+                match turn {
                     Ok(true) => called = true,
                     Ok(false) => {
                         // Nothing was timed, so nobody has looked at the clock.
@@ -158,8 +163,8 @@ fn turn(
     match result {
         Ok(moved) => {
             counters.record(end - start, moved);
-            if running.io {
-                run.counters.record_io(moved);
+            if running.class.is_io() {
+                run.counters.record_io(moved, running.class != FlowopClass::Metadata);
             }
             Ok(true)
         }

@@ -20,6 +20,10 @@ pub static SLOT: &[AttributeDef] = &[
 pub static FILE: &[AttributeDef] =
     &[AttributeDef::new("filesetname", Kind::Fileset, "the fileset or file it works on").aliases(&["filename"])];
 
+/// Of flowops that cannot do without a set.
+pub static SET: &[AttributeDef] =
+    &[AttributeDef::new("filesetname", Kind::Fileset, "the fileset it works on").aliases(&["filename"]).required()];
+
 /// Of flowops that choose a file.
 pub static INDEX: &[AttributeDef] = &[AttributeDef::new(
     "indexed",

@@ -1,7 +1,7 @@
 //! How flowops choose and open files: one piece for `openfile`, for the flowops that open on their own, and for
 //! `createfile`.
 
-use super::{Amount, Build, End, FileRef, Slot, Thread};
+use super::{Amount, Build, End, FileRef, Kind, Slot, Thread};
 use crate::engine::Request;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -116,7 +116,7 @@ impl Choice {
     pub(super) fn pick_absent(&mut self, thread: &mut Thread<'_>) -> Result<FileRef, End> {
         let set = self.set()?;
         let index = self.index();
-        let file = thread.claim_absent(set, index)?;
+        let file = thread.claim_absent(set, Kind::File, index)?;
         thread.set_path(file);
         Ok(file)
     }
@@ -126,7 +126,7 @@ impl Choice {
     pub(super) fn pick_delete(&mut self, thread: &mut Thread<'_>) -> Result<Option<FileRef>, End> {
         let set = self.set()?;
         let index = self.index();
-        thread.claim_delete(set, index)
+        thread.claim_delete(set, Kind::File, index)
     }
 
     /// Opens the picked file into `slot`'s descriptor. The timed part of an open.

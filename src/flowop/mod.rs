@@ -19,10 +19,11 @@ mod pacing;
 mod testing;
 mod thread;
 
-pub use thread::{FileRef, OpenSet, RunState, Slot, Thread};
+pub use thread::{FileRef, Kind, OpenSet, OwnIo, RunState, Slot, Thread};
 
 mod appendfile;
 mod appendfilerand;
+mod bwlimit;
 mod closefile;
 mod createfile;
 mod delay;
@@ -31,10 +32,16 @@ mod eventlimit;
 mod finishonbytes;
 mod finishoncount;
 mod fsync;
+mod fsyncset;
+mod hog;
+mod iopslimit;
+mod listdir;
+mod makedir;
 mod openfile;
 mod opslimit;
 mod read;
 mod readwholefile;
+mod removedir;
 mod statfile;
 mod write;
 mod writewholefile;
@@ -43,6 +50,7 @@ mod writewholefile;
 pub static FLOWOPS: &[&FlowopDef] = &[
     &appendfile::DEF,
     &appendfilerand::DEF,
+    &bwlimit::DEF,
     &closefile::DEF,
     &createfile::DEF,
     &delay::DEF,
@@ -51,33 +59,23 @@ pub static FLOWOPS: &[&FlowopDef] = &[
     &finishonbytes::DEF,
     &finishoncount::DEF,
     &fsync::DEF,
+    &fsyncset::DEF,
+    &hog::DEF,
+    &iopslimit::DEF,
+    &listdir::DEF,
+    &makedir::DEF,
     &openfile::DEF,
     &opslimit::DEF,
     &read::DEF,
     &readwholefile::DEF,
+    &removedir::DEF,
     &statfile::DEF,
     &write::DEF,
     &writewholefile::DEF,
 ];
 
 /// Types of filebench that are not built, so that they are refused by name rather than as a typing mistake.
-pub const PLANNED: &[&str] = &[
-    "aiowait",
-    "aiowrite",
-    "block",
-    "bwlimit",
-    "fsyncset",
-    "hog",
-    "iopslimit",
-    "listdir",
-    "makedir",
-    "print",
-    "removedir",
-    "semblock",
-    "sempost",
-    "testrandvar",
-    "wakeup",
-];
+pub const PLANNED: &[&str] = &["aiowait", "aiowrite", "block", "print", "semblock", "sempost", "testrandvar", "wakeup"];
 
 /// The flowop of that type.
 pub fn find(kind: &str) -> Option<&'static FlowopDef> {
@@ -284,6 +282,11 @@ pub trait Flowop {
     /// Keeps the books: which file exists now, what is open. Not timed.
     fn finish(&mut self, thread: &mut Thread<'_>, result: &Result<Moved, Broken>) {
         let _ = (thread, result);
+    }
+
+    /// True where the flowop has another operation of its own to do in this turn: it is prepared again at once.
+    fn again(&self) -> bool {
+        false
     }
 
     /// The run was over between `prepare` and `execute`: gives back what was claimed.

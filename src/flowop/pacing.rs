@@ -1,6 +1,6 @@
-//! What the flowops that watch counters share.
+//! What the flowops that watch counters, and those that hold a thread back, share.
 
-use super::{Build, Moved, Thread};
+use super::{Broken, Build, End, Flowop, Moved, OwnIo, Thread, Turn};
 
 /// Whose counters are watched.
 #[derive(Debug, Clone, Copy)]
@@ -26,5 +26,71 @@ impl Watched {
             }
             Watched::All => thread.run.all_io(),
         }
+    }
+}
+
+/// What an event of the event generator pays for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Paid {
+    /// One I/O operation.
+    Operation,
+    /// One read or write.
+    DataOperation,
+    /// 1 MiB of data.
+    Mebibyte,
+}
+
+/// Holds its thread back until the event generator has given as many events as the thread has used: those of `target`,
+/// else of all I/O of this thread. The events come from one source for all threads of all processes, so the rate is
+/// the run's.
+pub(super) struct Limiter {
+    paid_for: Paid,
+    target: Option<usize>,
+    /// Events taken until now.
+    taken: u64,
+    from: u64,
+}
+
+impl Limiter {
+    pub(super) fn new(build: &Build<'_>, paid_for: Paid) -> Self {
+        Limiter { paid_for, target: build.target, taken: 0, from: 0 }
+    }
+
+    /// Events that pay for what is done until now; a part of a mebibyte costs a whole event.
+    fn due(&self, thread: &Thread<'_>) -> u64 {
+        let OwnIo { ops, data_ops, bytes } = match self.target {
+            None => thread.run.own_io(),
+            Some(index) => {
+                let (ops, Moved { read, written }) = thread.run.flowop(index);
+                OwnIo { ops, data_ops: ops, bytes: read + written }
+            }
+        };
+        match self.paid_for {
+            Paid::Operation => ops,
+            Paid::DataOperation => data_ops,
+            Paid::Mebibyte => bytes.div_ceil(1 << 20),
+        }
+    }
+}
+
+impl Flowop for Limiter {
+    fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
+        let due = self.due(thread);
+        if due == self.taken {
+            return Ok(Turn::Quiet);
+        }
+        let Some(from) = thread.run.take_events(&thread.clock, due - self.taken) else { return Ok(Turn::Quiet) };
+        self.taken = due;
+        self.from = from;
+        Ok(Turn::Go)
+    }
+
+    fn execute(&mut self, thread: &mut Thread<'_>) -> Result<Moved, Broken> {
+        thread.run.pause(&thread.clock, self.from);
+        Ok(Moved::NONE)
+    }
+
+    fn describe(&self, _: &Thread<'_>) -> String {
+        "wait for the event generator".into()
     }
 }

@@ -1,6 +1,6 @@
 //! A place to try one flowop: a file set on the engine `fake`, a thread, and a run that says what the test says.
 
-use super::{Build, End, Flowop, Moved, OpenSet, RunState, Thread, Turn};
+use super::{Build, End, Flowop, Moved, OpenSet, OwnIo, RunState, Thread, Turn};
 use crate::attribute::{self, Attributes, Value};
 use crate::engine::Clock;
 use crate::fileset::layout::NoVariables;
@@ -15,7 +15,7 @@ use rustix::fs::OFlags;
 #[derive(Debug, Default)]
 pub(super) struct TestRun {
     pub(super) flowop: (u64, Moved),
-    pub(super) own: (u64, u64),
+    pub(super) own: OwnIo,
     pub(super) all: (u64, u64),
     /// Nanoseconds for each event.
     pub(super) event_ns: Option<u64>,
@@ -35,7 +35,7 @@ impl RunState for TestRun {
     fn flowop(&self, _: usize) -> (u64, Moved) {
         self.flowop
     }
-    fn own_io(&self) -> (u64, u64) {
+    fn own_io(&self) -> OwnIo {
         self.own
     }
     fn all_io(&self) -> (u64, u64) {
@@ -53,25 +53,30 @@ pub(super) struct Bench {
 impl Bench {
     /// `files` files of 8 KiB, the first `existing` of which exist.
     pub(super) fn new(files: u64, existing: usize) -> Self {
-        Bench::make(files, existing, 8192, "")
+        Bench::make(files, 0, existing, 8192, "")
+    }
+
+    /// No files, and so many leaf directories, none of which exists.
+    pub(super) fn with_leafdirs(leafdirs: u64, script: &str) -> Self {
+        Bench::make(0, leafdirs, 0, 0, script)
     }
 
     pub(super) fn sized(files: u64, existing: usize, size: u64) -> Self {
-        Bench::make(files, existing, size, "")
+        Bench::make(files, 0, existing, size, "")
     }
 
     pub(super) fn with_script(files: u64, existing: usize, script: &str) -> Self {
-        Bench::make(files, existing, 8192, script)
+        Bench::make(files, 0, existing, 8192, script)
     }
 
-    fn make(files: u64, existing: usize, size: u64, script: &str) -> Self {
+    fn make(files: u64, leafdirs: u64, existing: usize, size: u64, script: &str) -> Self {
         let sets = ["fs", "other"]
             .map(|name| {
                 let spec = Spec {
                     name: name.into(),
                     path: "/nowhere".into(),
                     entries: files,
-                    leafdirs: 0,
+                    leafdirs,
                     width: Draw::Fixed(1000.0),
                     dir_gamma: 0.0,
                     depth: None,
@@ -90,7 +95,7 @@ impl Bench {
                 let region: &'static Region = Box::leak(Box::new(Region::create(Pool::bytes(shape)).unwrap()));
                 let pool = Pool::attach(region, 0, shape);
                 let files = (0..files as usize).map(|at| at < existing).collect();
-                pool.fill(&layout, &Presence { files, leafdirs: Vec::new() });
+                pool.fill(&layout, &Presence { files, leafdirs: vec![false; leafdirs as usize] });
                 OpenSet { name: name.to_owned(), pool, root: None, access: OFlags::RDWR }
             })
             .into();

@@ -3,7 +3,7 @@
 use super::{End, Moved};
 use crate::engine::{Clock, Engine, Request};
 use crate::fileset::PathBuffer;
-use crate::fileset::pool::{Pick, Pool, Rotor};
+use crate::fileset::pool::{Entries, Pick, Pool, Rotor};
 use crate::random::stream::{Generator, Seed, below, pick_block};
 use crate::sys::AlignedBuffer;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -38,12 +38,46 @@ impl OpenSet<'_> {
     }
 }
 
+/// What a flowop works on in a file set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Files.
+    File,
+    /// Directories without files, of makedir and removedir.
+    Leafdir,
+}
+
+impl Kind {
+    fn entries<'p, 'r>(self, pool: &'p Pool<'r>) -> &'p Entries<'r> {
+        match self {
+            Kind::File => pool.files(),
+            Kind::Leafdir => pool.leafdirs(),
+        }
+    }
+
+    /// `file`, `leaf directory`.
+    fn noun(self) -> &'static str {
+        match self {
+            Kind::File => "file",
+            Kind::Leafdir => "leaf directory",
+        }
+    }
+
+    /// `files`, `leaf directories`.
+    fn nouns(self) -> &'static str {
+        match self {
+            Kind::File => "files",
+            Kind::Leafdir => "leaf directories",
+        }
+    }
+}
+
 /// An entry of a file set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileRef {
     /// Place in [`Thread::sets`].
     pub set: usize,
-    /// Index of the file in the set.
+    /// Index in the set, of its kind.
     pub entry: u32,
 }
 
@@ -56,6 +90,17 @@ pub struct Slot {
     pub file: Option<FileRef>,
 }
 
+/// What a thread has done until now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OwnIo {
+    /// I/O operations.
+    pub ops: u64,
+    /// Of them, those that read or write data.
+    pub data_ops: u64,
+    /// Bytes read and written.
+    pub bytes: u64,
+}
+
 /// What a flowop may ask of the run that it is part of.
 pub trait RunState {
     /// True once the measured window has closed.
@@ -66,8 +111,8 @@ pub trait RunState {
     fn take_events(&self, clock: &Clock, count: u64) -> Option<u64>;
     /// Operations and bytes of one flowop of this thread.
     fn flowop(&self, index: usize) -> (u64, Moved);
-    /// I/O operations and bytes of this thread.
-    fn own_io(&self) -> (u64, u64);
+    /// What this thread has done.
+    fn own_io(&self) -> OwnIo;
     /// I/O operations and bytes of all threads of all processes.
     fn all_io(&self) -> (u64, u64);
 }
@@ -79,6 +124,10 @@ struct Place {
     shared: Rotor,
     /// This thread's own, for `opennext`.
     own: Rotor,
+    /// The rotation of all threads over leaf directories.
+    leafdirs: Rotor,
+    /// The rotation of all threads over directories.
+    directories: Rotor,
     /// Of the last file, relative to the set's root.
     path: PathBuffer,
 }
@@ -139,6 +188,8 @@ impl<'r> Thread<'r> {
                 .map(|set| Place {
                     shared: Rotor::shared(set.pool.files().len(), threads),
                     own: Rotor::alone(0),
+                    leafdirs: Rotor::shared(set.pool.leafdirs().len(), threads),
+                    directories: Rotor::shared(set.pool.directories(), threads),
                     path: PathBuffer::new(),
                 })
                 .collect(),
@@ -176,6 +227,12 @@ impl<'r> Thread<'r> {
         self.slots[slot] = value;
     }
 
+    /// Slots with an open file of a set.
+    pub fn open_slots(&self, set: usize) -> impl Iterator<Item = usize> + '_ {
+        let of_set = move |slot: &Slot| slot.fd.is_some() && slot.file.is_some_and(|file| file.set == set);
+        self.slots.iter().enumerate().filter(move |(_, slot)| of_set(slot)).map(|(at, _)| at)
+    }
+
     /// The descriptor of a slot; EBADF's number where it is closed.
     #[inline]
     pub fn fd(&self, slot: usize) -> i32 {
@@ -210,47 +267,61 @@ impl<'r> Thread<'r> {
         }
     }
 
-    /// The next file of a set that does not exist, for this thread alone.
+    /// The next entry of a set that does not exist, for this thread alone.
     ///
     /// # Errors
     ///
     /// Where all exist, or the run ends while the last is being made or removed.
-    pub fn claim_absent(&mut self, set: usize, index: Option<u64>) -> Result<FileRef, End> {
+    pub fn claim_absent(&mut self, set: usize, kind: Kind, index: Option<u64>) -> Result<FileRef, End> {
         loop {
-            let files = self.sets[set].pool.files();
-            let pick = match index {
-                Some(index) => files.indexed_absent(index),
-                None => files.claim_absent(&mut self.places[set].shared),
+            let entries = kind.entries(&self.sets[set].pool);
+            let place = &mut self.places[set];
+            let pick = match (index, kind) {
+                (Some(index), _) => entries.indexed_absent(index),
+                (None, Kind::File) => entries.claim_absent(&mut place.shared),
+                (None, Kind::Leafdir) => entries.claim_absent(&mut place.leafdirs),
             };
             match pick {
                 Pick::Entry(entry) => return Ok(FileRef { set, entry }),
                 Pick::Nothing => {
-                    return Err(End::NoWork(format!("all {} files of {} exist", files.len(), self.sets[set].name)));
+                    let (all, name) = (entries.len(), &self.sets[set].name);
+                    return Err(End::NoWork(format!("all {all} {} of {name} exist", kind.nouns())));
                 }
                 Pick::Busy => self.wait_a_moment()?,
             }
         }
     }
 
-    /// The next existing file that nobody uses, for this thread alone; none where each is in use.
+    /// The next existing entry that nobody uses, for this thread alone; none where each is in use.
     ///
     /// # Errors
     ///
-    /// Where no file exists.
-    pub fn claim_delete(&mut self, set: usize, index: Option<u64>) -> Result<Option<FileRef>, End> {
-        let files = self.sets[set].pool.files();
-        let pick = match index {
-            Some(index) => files.indexed_delete(index),
-            None => files.claim_delete(&mut self.places[set].shared),
+    /// Where none exists.
+    pub fn claim_delete(&mut self, set: usize, kind: Kind, index: Option<u64>) -> Result<Option<FileRef>, End> {
+        let entries = kind.entries(&self.sets[set].pool);
+        let place = &mut self.places[set];
+        let pick = match (index, kind) {
+            (Some(index), _) => entries.indexed_delete(index),
+            (None, Kind::File) => entries.claim_delete(&mut place.shared),
+            (None, Kind::Leafdir) => entries.claim_delete(&mut place.leafdirs),
         };
         match pick {
             Pick::Entry(entry) => Ok(Some(FileRef { set, entry })),
-            Pick::Nothing => Err(End::NoWork(format!("no file exists in {}", self.sets[set].name))),
+            Pick::Nothing => Err(End::NoWork(format!("no {} exists in {}", kind.noun(), self.sets[set].name))),
             Pick::Busy => {
                 std::thread::yield_now();
                 Ok(None)
             }
         }
+    }
+
+    /// The next directory of a set, the root included, with its path where [`Thread::request_list`] finds it.
+    pub fn next_directory(&mut self, set: usize) -> u32 {
+        let pool = &self.sets[set].pool;
+        let place = &mut self.places[set];
+        let directory = pool.next_directory(&mut place.directories);
+        pool.directory_path(directory, &mut place.path);
+        directory
     }
 
     fn wait_a_moment(&self) -> Result<(), End> {
@@ -266,6 +337,46 @@ impl<'r> Thread<'r> {
     #[inline]
     pub fn set_path(&mut self, file: FileRef) {
         self.sets[file.set].pool.file_path(file.entry, &mut self.places[file.set].path);
+    }
+
+    /// Writes the path of a leaf directory to where the requests on directories find it.
+    pub fn set_leafdir_path(&mut self, leafdir: FileRef) {
+        self.sets[leafdir.set].pool.leafdir_path(leafdir.entry, &mut self.places[leafdir.set].path);
+    }
+
+    /// Makes the directory whose path was set.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's.
+    pub fn request_make_directory(&mut self, set: usize) -> Result<u64, Errno> {
+        let directory = self.sets[set].directory();
+        self.engine.execute(Request::MakeDirectory { directory, path: self.places[set].path.as_c_str() })
+    }
+
+    /// Removes the directory whose path was set.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's.
+    pub fn request_remove_directory(&mut self, set: usize) -> Result<u64, Errno> {
+        let directory = self.sets[set].directory();
+        self.engine.execute(Request::RemoveDirectory { directory, path: self.places[set].path.as_c_str() })
+    }
+
+    /// Lists the directory whose path was set.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's.
+    pub fn request_list(&mut self, set: usize) -> Result<u64, Errno> {
+        let directory = self.sets[set].directory();
+        self.engine.execute(Request::List { directory, path: self.places[set].path.as_c_str() })
+    }
+
+    /// The path of the set's last request, for a message.
+    pub fn show_path(&self, set: usize) -> String {
+        format!("{}/{}", self.sets[set].name, self.places[set].path.as_c_str().to_string_lossy())
     }
 
     /// Makes a request on the path that [`Thread::set_path`] left.

@@ -74,6 +74,13 @@ pub static FILESET: Entity = Entity {
             Kind::Count(0, 1_000_000),
             "shape x 1000 of the gamma distribution of sizes around a constant size; 0 is the constant",
         ),
+        AttributeDef::new(
+            "leafdirs",
+            Kind::Count(0, 1_000_000_000),
+            "number of directories without files, for makedir and removedir",
+        )
+        .or(0)
+        .random(),
         AttributeDef::new("dirwidth", Kind::Count(0, u64::MAX), "mean number of entries of a directory").random(),
         AttributeDef::new(
             "dirgamma",
@@ -90,7 +97,7 @@ pub static FILESET: Entity = Entity {
         WRITEONLY,
     ],
     idle: &[CACHED],
-    planned: &["leafdirs", "fstype", "namelength"],
+    planned: &["fstype", "namelength"],
 };
 
 /// `define process`.

@@ -439,23 +439,19 @@ impl<'a> Resolver<'a, '_> {
             None if self.dialect == Dialect::Filebench14 => Draw::Fixed(0.0),
             None => Draw::Fixed(1024.0),
         };
-        let entries = match attributes.quantity("entries") {
-            _ if single => 1,
-            Some(Quantity::Fixed(n)) => n,
-            Some(Quantity::Random(id)) => {
-                let seed = Seed::root(self.options.seed).child("fileset").child(&name).child("entries");
-                self.scope.variables[id.0 as usize]
-                    .sampler(seed)
-                    .map_or(0, |mut sampler| sampler.whole())
-                    .min(4_000_000_000)
-            }
-            None => 0,
-        };
-        if entries == 0 && matches!(attributes.get("entries"), Some(Typed::Number(_) | Typed::Random(_))) {
-            self.push(Diagnostic::warning(span, format!("the fileset '{name}' has no files"), "entries is 0"));
+        let entries = if single { 1 } else { self.once(&name, "entries", &attributes).min(4_000_000_000) };
+        let leafdirs = self.once(&name, "leafdirs", &attributes).min(1_000_000_000);
+        // A value that could not be read is reported, and no number.
+        let known = |attribute| !matches!(attributes.get(attribute), Some(Typed::Flag(_)));
+        if entries == 0 && leafdirs == 0 && known("entries") && known("leafdirs") {
+            self.push(Diagnostic::warning(
+                span,
+                format!("the fileset '{name}' has no files and no leaf directories"),
+                "entries and leafdirs are 0",
+            ));
         }
         let width = attributes.quantity("dirwidth");
-        if width.is_none() && !single && entries > 0 {
+        if width.is_none() && !single && entries + leafdirs > 0 {
             let diagnostic = Diagnostic::warning(
                 span,
                 format!("the fileset '{name}' has no dirwidth"),
@@ -467,7 +463,7 @@ impl<'a> Resolver<'a, '_> {
             name,
             path,
             entries,
-            leafdirs: 0,
+            leafdirs,
             width: if single { Draw::Fixed(10.0) } else { width.map_or(Draw::Fixed(0.0), draw) },
             dir_gamma: if single { 0.0 } else { attributes.number("dirgamma") as f64 / 1000.0 },
             depth: match attributes.get("dirdepthrv") {
@@ -482,6 +478,18 @@ impl<'a> Resolver<'a, '_> {
             trusttree: attributes.flag("trusttree"),
             readonly: attributes.flag("readonly"),
             writeonly: attributes.flag("writeonly"),
+        }
+    }
+
+    /// A number of a file set that is drawn once where it is random.
+    fn once(&self, set: &str, attribute: &str, attributes: &Attributes) -> u64 {
+        match attributes.quantity(attribute) {
+            Some(Quantity::Fixed(n)) => n,
+            Some(Quantity::Random(id)) => {
+                let seed = Seed::root(self.options.seed).child("fileset").child(set).child(attribute);
+                self.scope.variables[id.0 as usize].sampler(seed).map_or(0, |mut sampler| sampler.whole())
+            }
+            None => 0,
         }
     }
 

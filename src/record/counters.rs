@@ -2,7 +2,7 @@
 //! controller reads a live picture, and what a worker had done is there also when it was killed.
 
 use super::{Counts, Histogram, IntervalCounts, errno_name, histogram};
-use crate::flowop::Moved;
+use crate::flowop::{Moved, OwnIo};
 use crate::sys::Region;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -15,6 +15,7 @@ const IO_BYTES: usize = 1;
 const CPU_NS: usize = 2;
 const ENDED_NS: usize = 3;
 const STATE: usize = 4;
+const DATA_OPS: usize = 5;
 
 /// Words of a flowop before its histogram.
 const FLOWOP_WORDS: usize = 24;
@@ -311,17 +312,19 @@ pub struct ThreadCounters<'r> {
 }
 
 impl ThreadCounters<'_> {
-    /// Counts an operation towards the thread's I/O.
+    /// Counts an operation towards the thread's I/O; `data` where it reads or writes.
     #[inline]
-    pub fn record_io(&self, moved: Moved) {
+    pub fn record_io(&self, moved: Moved, data: bool) {
         add(&self.words[IO_OPS], 1);
+        add(&self.words[DATA_OPS], u64::from(data));
         add(&self.words[IO_BYTES], moved.read + moved.written);
     }
 
-    /// I/O operations and bytes of this thread.
+    /// What this thread has done.
     #[inline]
-    pub fn own_io(&self) -> (u64, u64) {
-        (self.words[IO_OPS].load(Relaxed), self.words[IO_BYTES].load(Relaxed))
+    pub fn own_io(&self) -> OwnIo {
+        let load = |word: usize| self.words[word].load(Relaxed);
+        OwnIo { ops: load(IO_OPS), data_ops: load(DATA_OPS), bytes: load(IO_BYTES) }
     }
 
     /// The thread is past the gate.
@@ -360,9 +363,9 @@ mod tests {
         let (one, two) = (counters.thread(0), counters.thread(1));
         assert_eq!((one.flowops.len(), two.flowops.len()), (2, 1));
         one.flowops[1].record(10, Moved::read(5));
-        one.record_io(Moved::read(5));
+        one.record_io(Moved::read(5), true);
         two.flowops[0].record(20, Moved::written(7));
-        two.record_io(Moved::written(7));
+        two.record_io(Moved::written(7), true);
         assert_eq!(read(counters.of(0, 0)).0.ops, 0);
         assert_eq!(read(counters.of(0, 1)).0.bytes_read, 5);
         assert_eq!(read(counters.of(1, 0)).0.bytes_written, 7);

@@ -1,0 +1,92 @@
+//! `makedir`: makes a leaf directory.
+
+use super::{
+    Amount, Broken, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes,
+};
+
+pub(super) static DEF: FlowopDef = FlowopDef {
+    name: "makedir",
+    aliases: &[],
+    class: FlowopClass::Metadata,
+    effect: Effect::Names,
+    summary: "makes the next leaf directory of the set that does not exist",
+    attributes: &[attributes::SET, attributes::INDEX],
+    build: |build| {
+        let index = build.attributes.get("indexed").map(|_| build.amount("indexed", 0));
+        Box::new(MakeDir { set: build.attributes.fileset("filesetname").unwrap_or(0), index, at: None })
+    },
+};
+
+struct MakeDir {
+    set: usize,
+    index: Option<Amount>,
+    at: Option<FileRef>,
+}
+
+impl Flowop for MakeDir {
+    fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
+        let index = self.index.as_mut().map(Amount::draw);
+        let leafdir = thread.claim_absent(self.set, Kind::Leafdir, index)?;
+        thread.set_leafdir_path(leafdir);
+        self.at = Some(leafdir);
+        Ok(Turn::Go)
+    }
+
+    fn execute(&mut self, thread: &mut Thread<'_>) -> Result<Moved, Broken> {
+        thread.request_make_directory(self.set)?;
+        Ok(Moved::NONE)
+    }
+
+    fn finish(&mut self, thread: &mut Thread<'_>, result: &Result<Moved, Broken>) {
+        let Some(FileRef { set, entry }) = self.at else { return };
+        let leafdirs = thread.sets[set].pool.leafdirs();
+        if result.is_ok() {
+            leafdirs.created(entry);
+            leafdirs.release(entry);
+        } else {
+            leafdirs.abandon(entry);
+        }
+    }
+
+    fn cancel(&mut self, thread: &mut Thread<'_>) {
+        if let Some(FileRef { set, entry }) = self.at {
+            thread.sets[set].pool.leafdirs().abandon(entry);
+        }
+    }
+
+    fn describe(&self, thread: &Thread<'_>) -> String {
+        format!("mkdir of {}", thread.show_path(self.set))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Bench;
+    use super::super::*;
+
+    #[test]
+    fn each_leaf_directory_is_made_once_and_can_be_removed_and_made_again() {
+        let bench = Bench::with_leafdirs(3, "");
+        let mut thread = bench.thread();
+        let mut make = bench.flowop("makedir", "filesetname=fs");
+        for _ in 0..3 {
+            assert_eq!(bench.step(&mut make, &mut thread), Ok((Turn::Go, Moved::NONE)));
+        }
+        assert_eq!(bench.step(&mut make, &mut thread), Err(End::NoWork("all 3 leaf directories of fs exist".into())));
+        let mut remove = bench.flowop("removedir", "filesetname=fs");
+        assert_eq!(bench.step(&mut remove, &mut thread), Ok((Turn::Go, Moved::NONE)));
+        assert_eq!(bench.step(&mut make, &mut thread), Ok((Turn::Go, Moved::NONE)));
+    }
+
+    #[test]
+    fn a_directory_that_could_not_be_made_is_still_to_be_made() {
+        let bench = Bench::with_leafdirs(1, "fail=mkdir:1:ENOSPC");
+        let mut thread = bench.thread();
+        let mut make = bench.flowop("makedir", "filesetname=fs");
+        let Err(End::Failed(Some(rustix::io::Errno::NOSPC), what)) = bench.step(&mut make, &mut thread) else {
+            panic!()
+        };
+        assert_eq!(what, "mkdir of fs/00000001/00000001");
+        assert_eq!(bench.step(&mut make, &mut thread), Ok((Turn::Go, Moved::NONE)));
+    }
+}
