@@ -198,12 +198,18 @@ impl Outcome {
     }
 }
 
+/// Says on the test's output why it is skipped.
+#[allow(clippy::print_stdout)]
+pub fn skip(why: &str) {
+    println!("skipped: {why}");
+}
+
 /// True where a program can be run; says on the test's output why a test is skipped otherwise.
 pub fn have(program: &str) -> bool {
     let found = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     let found = found.is_ok_and(|status| status.success());
     if !found {
-        println!("skipped: {program} is not installed");
+        skip(&format!("{program} is not installed"));
     }
     found
 }
@@ -212,7 +218,7 @@ pub fn have(program: &str) -> bool {
 pub fn root(why: &str) -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
-        println!("skipped: {why} needs root");
+        skip(&format!("{why} needs root"));
     }
     root
 }
