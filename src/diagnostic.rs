@@ -113,7 +113,11 @@ impl Diagnostics {
             };
             let mut shown = MietteDiagnostic::new(d.message.clone())
                 .with_severity(severity)
-                .with_labels(d.labels.iter().map(|(span, text)| LabeledSpan::new_with_span(Some(text.clone()), *span)));
+                // The header gives the place of the primary label: the mistake, not what it collides with.
+                .with_labels(d.labels.iter().enumerate().map(|(at, (span, text))| match at {
+                    0 => LabeledSpan::new_primary_with_span(Some(text.clone()), *span),
+                    _ => LabeledSpan::new_with_span(Some(text.clone()), *span),
+                }));
             if let Some(help) = &d.help {
                 shown = shown.with_help(help.clone());
             }

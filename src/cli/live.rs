@@ -21,12 +21,16 @@ pub(super) struct Live {
     bar: Option<ProgressBar>,
     /// An `echo` could not be written.
     pub(super) broken: Option<std::io::Error>,
+    /// A run has begun: what is said from now on stands behind the report, as it does in the workload.
+    ran: bool,
+    /// Lines for behind the report.
+    pub(super) after: String,
 }
 
 impl Live {
     pub(super) fn new(echo: EchoTo, quiet: bool) -> Self {
         let terminal = std::io::stderr().is_terminal() && !quiet;
-        Live { echo, terminal, quiet, bar: None, broken: None }
+        Live { echo, terminal, quiet, bar: None, broken: None, ran: false, after: String::new() }
     }
 
     pub(super) fn show(&mut self, event: Event) {
@@ -34,6 +38,10 @@ impl Live {
             Event::Echo(text) => {
                 self.clear();
                 match self.echo {
+                    EchoTo::Stdout if self.ran => {
+                        self.after.push_str(&text);
+                        self.after.push('\n');
+                    }
                     EchoTo::Stdout => {
                         let mut out = std::io::stdout().lock();
                         if let Err(error) = writeln!(out, "{text}").and_then(|()| out.flush()) {
@@ -56,6 +64,7 @@ impl Live {
                 }
             }
             Event::Starting { ready, processes, threads } => {
+                self.ran = true;
                 if self.terminal && ready < processes {
                     self.line(&format!("{ready} of {processes} processes are ready, {threads} threads in all"));
                 }
@@ -68,7 +77,8 @@ impl Live {
             Event::Draining { processes } => {
                 self.clear();
                 if !self.quiet {
-                    say(&format!("the time is up; {processes} processes still have operations under way\n"));
+                    let have = if processes == 1 { "process has" } else { "processes have" };
+                    say(&format!("the window has closed; {processes} {have} operations under way\n"));
                 }
             }
             Event::Warning(text) => {

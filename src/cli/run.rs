@@ -139,7 +139,7 @@ fn try_run(args: &RunArgs) -> Result<Exit, Failed> {
         complain(&format!("the output cannot be written: {error}"));
         exit = worse(exit, exit::FAILED);
     }
-    exit = worse(exit, print(&(args.format.render)(&outcome.record)));
+    exit = worse(exit, print(&format!("{}{}", (args.format.render)(&outcome.record), live.after)));
     for output in outputs {
         let path = output.path().display().to_string();
         if let Err(error) = output.write(&outcome.record) {

@@ -33,6 +33,9 @@ use tokio::time::{Instant, MissedTickBehavior};
 /// How long operations may stay under way after the window has closed, before the workers are ended by force.
 const DRAIN_LIMIT: Duration = Duration::from_secs(30);
 
+/// How long operations may be under way after the window has closed before a word is said about it.
+const DRAIN_SAID: Duration = Duration::from_secs(1);
+
 /// How often progress is shown.
 const PROGRESS_PERIOD: Duration = Duration::from_millis(100);
 
@@ -349,6 +352,9 @@ impl<'a> Controller<'a> {
         let signal = watch.watch(&mut self.signals, self.show).await;
         self.signal = self.signal.or(signal);
         let mut run = watch.record();
+        if let (Ended::RanDry, Some(reason)) = (run.ended, &run.reason) {
+            (self.show)(Event::Warning(format!("the run ended early: {reason}")));
+        }
         let workload = self.workload(plan);
         run.warnings = summary::warnings(&workload, &run, &self.environment);
         Ok(run)
@@ -639,7 +645,7 @@ impl Watch<'_> {
                 () = tick_of(&mut tick), if tick.is_some() => {
                     if drain_from.is_none() {
                         self.interval(show);
-                    } else if !said_drain {
+                    } else if !said_drain && drain_from.is_some_and(|from| from.elapsed() >= DRAIN_SAID) {
                         said_drain = true;
                         show(Event::Draining { processes: self.workers.tasks.len() as u64 });
                     }

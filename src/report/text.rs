@@ -140,7 +140,9 @@ fn whole(rate: f64) -> String {
 fn in_words(failure: &Failure) -> String {
     let place = [Some(&failure.process), failure.thread.as_ref(), failure.flowop.as_ref()];
     let place: Vec<&str> = place.into_iter().flatten().map(String::as_str).collect();
-    let errno = failure.errno.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
+    // The message has it as a rule, in the words of the kernel.
+    let errno = failure.errno.as_ref().filter(|name| !failure.message.contains(name.as_str()));
+    let errno = errno.map(|name| format!(" ({name})")).unwrap_or_default();
     format!("{}: {}{errno}", place.join(" "), failure.message)
 }
 
