@@ -3,7 +3,7 @@
 /// Something to show.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// A line of the workload's `echo`.
+    /// A line of the workload's `echo`, or what its `system` printed; it ends in a newline.
     Echo(String),
     /// Files are being made or taken away.
     Preparing {

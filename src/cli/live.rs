@@ -40,15 +40,14 @@ impl Live {
                 match self.echo {
                     EchoTo::Stdout if self.ran => {
                         self.after.push_str(&text);
-                        self.after.push('\n');
                     }
                     EchoTo::Stdout => {
                         let mut out = std::io::stdout().lock();
-                        if let Err(error) = writeln!(out, "{text}").and_then(|()| out.flush()) {
+                        if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
                             self.broken.get_or_insert(error);
                         }
                     }
-                    EchoTo::Stderr => say(&format!("{text}\n")),
+                    EchoTo::Stderr => say(&text),
                 }
             }
             Event::Preparing { fileset, files_done, files, bytes_done, bytes } => {

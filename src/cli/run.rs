@@ -6,7 +6,7 @@ use super::live::{EchoTo, Live};
 use super::output::{self, Format, Pending};
 use super::{Parameters, complain, library, print, say};
 use crate::exec::{self, ExecError, ProcessModel};
-use crate::plan::Plan;
+use crate::plan::{Plan, Step};
 use crate::record::{Ended, RunRecord};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -24,6 +24,9 @@ pub(super) struct RunArgs {
     /// Write into directories that wlrun did not make; nothing in them is removed
     #[arg(long)]
     adopt: bool,
+    /// Let the workload's `system` lines run
+    #[arg(long)]
+    allow_exec: bool,
     /// File sets may lie below this path too
     #[arg(long, value_name = "PATH")]
     allow_path: Vec<PathBuf>,
@@ -97,6 +100,7 @@ fn try_run(args: &RunArgs) -> Result<Exit, Failed> {
     say(&diagnostics.render(&file, args.parameters.colored()));
     let Some(plan) = plan else { return Ok(exit::USAGE) };
     check_places(&plan, &args.allow_path)?;
+    check_system(&plan, args.allow_exec)?;
     if let Some(dir) = &plan.dir {
         check_dir(dir, args.mkdir)?;
     }
@@ -191,6 +195,23 @@ fn check_places(plan: &Plan, allowed: &[PathBuf]) -> Result<(), Failed> {
         return Ok(());
     }
     Err((exit::REFUSED, format!("{}; --allow-path PATH allows another place", outside.join("\n"))))
+}
+
+/// A workload is data from a stranger: what it gives to the shell runs only with leave.
+fn check_system(plan: &Plan, allowed: bool) -> Result<(), Failed> {
+    let lines: Vec<String> = plan
+        .steps
+        .iter()
+        .filter_map(|step| match step {
+            Step::System(line) => Some(format!("    {line}")),
+            _ => None,
+        })
+        .collect();
+    if allowed || lines.is_empty() {
+        return Ok(());
+    }
+    let message = format!("the workload gives this to the shell; --allow-exec lets it:\n{}", lines.join("\n"));
+    Err((exit::REFUSED, message))
 }
 
 fn check_dir(dir: &Path, mkdir: bool) -> Result<(), Failed> {

@@ -222,9 +222,11 @@ impl<'a> Controller<'a> {
         for step in &self.plan.steps {
             let go_on = match step {
                 Step::Echo(text) => {
-                    (self.show)(Event::Echo(text.clone()));
+                    (self.show)(Event::Echo(format!("{text}\n")));
                     true
                 }
+                Step::System(line) => self.system(line).await?,
+                Step::Sleep(nanos) => self.sleep(Duration::from_nanos(*nanos)).await,
                 Step::Create(sets) => self.create(sets).await?,
                 Step::Run(run) => {
                     let run = self.run(run).await?;
@@ -238,6 +240,48 @@ impl<'a> Controller<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Runs a line of the workload by the shell. False where a signal ended the invocation.
+    async fn system(&mut self, line: &str) -> Result<bool, ExecError> {
+        let child = tokio::process::Command::new("/bin/sh")
+            .args(["-c", line])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|e| ExecError::System("the shell cannot be started", e))?;
+        tokio::select! {
+            output = child.wait_with_output() => {
+                let output = output.map_err(|e| ExecError::System("the shell was lost", e))?;
+                let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
+                if !text.is_empty() && !text.ends_with('\n') {
+                    text.push('\n');
+                }
+                (self.show)(Event::Echo(text));
+                if !output.status.success() {
+                    // filebench ignores it, and workloads rely on that.
+                    (self.show)(Event::Warning(format!("system \"{line}\": {}", output.status)));
+                }
+                Ok(true)
+            }
+            signal = self.signals.next() => Ok(self.interrupted(signal, "in a system line")),
+        }
+    }
+
+    /// Waits. False where a signal ended the invocation.
+    async fn sleep(&mut self, length: Duration) -> bool {
+        tokio::select! {
+            () = tokio::time::sleep(length) => true,
+            signal = self.signals.next() => self.interrupted(signal, "in a sleep"),
+        }
+    }
+
+    /// Notes that a signal came between runs.
+    fn interrupted(&mut self, signal: i32, place: &str) -> bool {
+        self.signal = Some(signal);
+        self.runs.push(not_run(Ended::Interrupted, &format!("interrupted by {} {place}", signal_name(signal)), None));
+        false
     }
 
     /// Makes file sets. False where that ended the invocation, with a record that says so.

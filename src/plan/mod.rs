@@ -69,6 +69,10 @@ pub enum Dialect {
 pub enum Step {
     /// Show a line.
     Echo(String),
+    /// Run a line by the shell and wait for it; only with leave.
+    System(String),
+    /// Wait so many nanoseconds.
+    Sleep(u64),
     /// Make these file sets, by place.
     Create(Vec<u32>),
     /// Run and measure.

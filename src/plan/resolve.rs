@@ -208,6 +208,19 @@ impl<'a> Resolver<'a, '_> {
                     self.steps.push(Step::Echo(text));
                 }
             }
+            "system" => {
+                if let Some(text) = self.scope.text(arguments) {
+                    self.steps.push(Step::System(text));
+                }
+            }
+            "sleep" => match arguments {
+                [length] => {
+                    if let Some(nanos) = self.time(length, "a sleep") {
+                        self.steps.push(Step::Sleep(nanos));
+                    }
+                }
+                _ => self.push(Diagnostic::error(word.span, "sleep takes one time", "expected sleep SECONDS")),
+            },
             // Help of filebench 1.4's prompt; a file that is run shows none of it.
             "usage" => {}
             "create" => match arguments {
@@ -518,7 +531,7 @@ impl<'a> Resolver<'a, '_> {
         self.ran = true;
         self.create();
         let mut length_ns = match length {
-            Some(written) => self.time(written),
+            Some(written) => self.time(written, "a run"),
             None if self.quit == QuitMode::Timeout => Some(DEFAULT_LENGTH_NS),
             None => None,
         };
@@ -552,14 +565,14 @@ impl<'a> Resolver<'a, '_> {
         }));
     }
 
-    fn time(&mut self, written: &Spanned<Expression>) -> Option<u64> {
+    fn time(&mut self, written: &Spanned<Expression>, of: &str) -> Option<u64> {
         let value = self.scope.evaluate(written)?;
         match value.as_nanos() {
             Some(nanos) => Some(nanos),
             None => {
                 self.push(Diagnostic::error(
                     written.span,
-                    format!("the length of a run is a time, not {value}"),
+                    format!("the length of {of} is a time, not {value}"),
                     "expected seconds, or a time with its unit",
                 ));
                 None
