@@ -5,6 +5,9 @@ use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnost
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
+/// Bytes of a line that is quoted at most.
+const LONGEST_LINE: usize = 1000;
+
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
@@ -12,6 +15,15 @@ pub enum Level {
     Warning,
     /// The workload does not run.
     Error,
+}
+
+impl std::fmt::Display for Level {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Level::Warning => "warning",
+            Level::Error => "error",
+        })
+    }
 }
 
 /// One finding: what is wrong, where, what was expected there, what to do.
@@ -121,6 +133,14 @@ impl Diagnostics {
             if let Some(help) = &d.help {
                 shown = shown.with_help(help.clone());
             }
+            let place = d.labels.first().map(|(span, _)| *span);
+            if let Some(span) = place.filter(|span| file.line_length(span.start) > LONGEST_LINE) {
+                // A line of garbage is not quoted: it would hide what is said about it.
+                let (line, column) = file.line_column(span.start);
+                let label = d.labels.first().map(|(_, label)| label.as_str()).unwrap_or_default();
+                let _ = writeln!(out, "  {}: {} [{}:{line}:{column}] {label}", d.level, d.message, file.name);
+                continue;
+            }
             let report = miette::Report::new(shown).with_source_code(NamedSource::new(&file.name, file.text.clone()));
             let mut text = String::new();
             if handler.render_report(&mut text, report.as_ref()).is_err() {
@@ -159,6 +179,15 @@ mod tests {
         assert_eq!(nearest_name("FILESIZE", known), Some("filesize"));
         assert_eq!(nearest_name("banana", known), None);
         assert_eq!(nearest_name("x", known), None);
+    }
+
+    #[test]
+    fn a_very_long_line_is_not_quoted() {
+        let file = SourceFile::new("w.wl", format!("run 1\nx{}", "y".repeat(100_000)));
+        let mut found = Diagnostics::new();
+        found.push(Diagnostic::error(Span::new(6, 7), "unknown command 'x'", "a command is expected here"));
+        let text = found.render(&file, false);
+        assert_eq!(text, "  error: unknown command 'x' [w.wl:2:1] a command is expected here\n");
     }
 
     #[test]

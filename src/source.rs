@@ -94,6 +94,14 @@ impl SourceFile {
         self.text.get(span.start..span.end).unwrap_or("")
     }
 
+    /// Bytes of the line that holds a byte offset.
+    pub fn line_length(&self, offset: usize) -> usize {
+        let bytes = self.text.as_bytes();
+        let offset = offset.min(bytes.len());
+        let before = bytes[..offset].iter().rev().take_while(|b| **b != b'\n').count();
+        before + bytes[offset..].iter().take_while(|b| **b != b'\n').count()
+    }
+
     /// Line and column of a byte offset, both from 1; the column counts characters.
     pub fn line_column(&self, offset: usize) -> (usize, usize) {
         let mut offset = offset.min(self.text.len());

@@ -39,7 +39,8 @@ pub static LIBRARY: &[Personality] = library! { "fileserver" "varmail" "webserve
 ///
 /// In words, where there is neither, or the file is no text.
 pub fn load(name: &str) -> Result<SourceFile, String> {
-    let path = Path::new(name);
+    // A dash is standard input, as everywhere.
+    let path = Path::new(if name == "-" { "/dev/stdin" } else { name });
     if !path.exists() {
         if let Some(found) = LIBRARY.iter().find(|personality| personality.name == name) {
             return Ok(SourceFile::new(format!("<{}>", found.name), found.text));

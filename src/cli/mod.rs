@@ -2,7 +2,7 @@
 
 use clap::{Args, ColorChoice, Parser, Subcommand};
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 
 mod check;
@@ -96,7 +96,7 @@ impl Parameters {
     /// For the planner.
     fn plan_options(&self, check: bool) -> std::io::Result<crate::plan::Options> {
         let here = std::env::current_dir()?;
-        let dir = self.dir.as_ref().map(|dir| here.join(dir));
+        let dir = self.dir.as_ref().map(|dir| absolute(&here, dir));
         Ok(crate::plan::Options {
             base: dir.clone().unwrap_or(here),
             dir,
@@ -107,6 +107,25 @@ impl Parameters {
             check,
         })
     }
+}
+
+/// An absolute path without `.` and `..`. Where the path is there, `..` behind a link is what the kernel takes it for.
+fn absolute(here: &Path, path: &Path) -> PathBuf {
+    let joined = here.join(path);
+    if !joined.components().any(|component| component == Component::ParentDir) {
+        // Takes `.` and doubled slashes away.
+        return joined.components().collect();
+    }
+    joined.canonicalize().unwrap_or_else(|_| {
+        joined.components().fold(PathBuf::new(), |mut path, component| {
+            if component == Component::ParentDir {
+                path.pop();
+            } else {
+                path.push(component);
+            }
+            path
+        })
+    })
 }
 
 fn parse_set(text: &str) -> Result<(String, crate::attribute::Value), String> {
@@ -127,6 +146,14 @@ fn parse_set(text: &str) -> Result<(String, crate::attribute::Value), String> {
 fn parse_time(text: &str) -> Result<u64, String> {
     match crate::units::seconds(text)? {
         0 => Err("a run of no time measures nothing".into()),
+        nanos => Ok(nanos),
+    }
+}
+
+fn parse_interval(text: &str) -> Result<u64, String> {
+    match parse_time(text)? {
+        // Shorter ones would measure the reading of the counters.
+        nanos if nanos < 10_000_000 => Err("an interval is 10ms or longer".into()),
         nanos => Ok(nanos),
     }
 }

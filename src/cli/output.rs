@@ -30,27 +30,29 @@ pub(super) fn parse_out(text: &str) -> Result<(Format, PathBuf), String> {
     Ok((parse_format(format)?, PathBuf::from(file)))
 }
 
-/// A file that will hold a report: it is opened before the run, so that a run is not lost to a mistyped path, and
-/// takes its name when the report is whole, so that nobody reads half of one.
+/// A file that will hold a report. It is opened before the run, so that a run is not lost to a mistyped path. A new
+/// file takes its name when the report is whole, so that nobody reads half of one; a path that is there, be it a file, a
+/// link or a device, stays what it is and is written to.
 #[derive(Debug)]
 pub(super) struct Pending {
     format: Format,
     path: PathBuf,
-    /// Beside it; none where the path is a device or a pipe.
+    /// Beside the path, where that is new.
     temporary: Option<PathBuf>,
     file: fs::File,
 }
 
 impl Pending {
     pub(super) fn open(format: Format, path: &Path) -> io::Result<Self> {
-        if path.exists() && !path.is_file() {
-            let file = fs::OpenOptions::new().write(true).open(path)?;
+        if path.symlink_metadata().is_ok() {
+            // A link that leads nowhere yet is followed too.
+            let file = fs::OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
             return Ok(Pending { format, path: path.to_owned(), temporary: None, file });
         }
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(format!(".{}.tmp", std::process::id()));
         let temporary = path.with_file_name(name);
-        let file = fs::OpenOptions::new().write(true).create(true).truncate(true).open(&temporary)?;
+        let file = fs::OpenOptions::new().write(true).create_new(true).open(&temporary)?;
         Ok(Pending { format, path: path.to_owned(), temporary: Some(temporary), file })
     }
 
@@ -59,6 +61,9 @@ impl Pending {
     }
 
     pub(super) fn write(mut self, record: &RunRecord) -> io::Result<()> {
+        if self.temporary.is_none() && self.file.metadata()?.is_file() {
+            self.file.set_len(0)?;
+        }
         self.file.write_all((self.format.render)(record).as_bytes())?;
         self.file.flush()?;
         if let Some(temporary) = self.temporary.take() {

@@ -8,6 +8,7 @@ use super::{Parameters, complain, library, print, say};
 use crate::exec::{self, ExecError, ProcessModel};
 use crate::plan::{Plan, Step};
 use crate::record::{Ended, RunRecord};
+use crate::sys::describe;
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -18,10 +19,10 @@ pub(super) struct RunArgs {
     workload: Option<String>,
     #[command(flatten)]
     parameters: Parameters,
-    /// Make --dir where it does not exist
-    #[arg(long, requires = "dir")]
+    /// Make --dir (without it, the workload's own paths) where it does not exist
+    #[arg(long)]
     mkdir: bool,
-    /// Write into directories that wlrun did not make; nothing in them is removed
+    /// Write into trees that wlrun did not make; files that were there are written to, and never removed
     #[arg(long)]
     adopt: bool,
     /// Let the workload's `system` lines run
@@ -49,7 +50,7 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "FORMAT=FILE", value_parser = output::parse_out)]
     out: Vec<(Format, PathBuf)>,
     /// Length of the intervals in the record
-    #[arg(long, value_name = "TIME", value_parser = super::parse_time)]
+    #[arg(long, value_name = "TIME", value_parser = super::parse_interval)]
     interval: Option<u64>,
     /// No progress, only warnings and errors
     #[arg(short, long)]
@@ -99,22 +100,10 @@ fn try_run(args: &RunArgs) -> Result<Exit, Failed> {
     let (plan, diagnostics) = resolve(&file, &options);
     say(&diagnostics.render(&file, args.parameters.colored()));
     let Some(plan) = plan else { return Ok(exit::USAGE) };
-    check_places(&plan, &args.allow_path)?;
     check_system(&plan, args.allow_exec)?;
-    if let Some(dir) = &plan.dir {
-        check_dir(dir, args.mkdir)?;
-    }
-    let outputs = args
-        .json
-        .iter()
-        .map(|path| output::parse_format("json").map(|format| (format, path)))
-        .chain(args.out.iter().map(|(format, path)| Ok((*format, path))))
-        .map(|output| {
-            let (format, path) = output.map_err(|why| (exit::USAGE, why))?;
-            Pending::open(format, path)
-                .map_err(|error| (exit::FAILED, format!("{} cannot be written: {error}", path.display())))
-        })
-        .collect::<Result<Vec<Pending>, Failed>>()?;
+    let places = Places::new(&plan, &args.allow_path);
+    places.check(&plan)?;
+    let missing = missing_directories(&plan, args.mkdir)?;
     raise_descriptor_limit();
     let exec_options = exec::Options {
         engine: args.engine.clone(),
@@ -123,6 +112,17 @@ fn try_run(args: &RunArgs) -> Result<Exit, Failed> {
         remove: args.remove,
         interval_ns: args.interval,
     };
+    let objections = exec::objections(&plan, &exec_options);
+    if !objections.is_empty() {
+        return Err((exit::FAILED, objections.join("\n")));
+    }
+    let outputs = open_outputs(args)?;
+    // The first thing that is made, when nothing else stands against the run.
+    for directory in missing {
+        std::fs::create_dir_all(&directory).map_err(|error| {
+            (exit::FAILED, format!("the directory {} cannot be made: {}", directory.display(), describe(&error)))
+        })?;
+    }
     let echo = if args.format.name == "text" { EchoTo::Stdout } else { EchoTo::Stderr };
     let mut live = Live::new(echo, args.quiet);
     let outcome = exec::run(&plan, &exec_options, &mut |event| live.show(event));
@@ -177,24 +177,70 @@ fn reason(record: &RunRecord) -> Option<String> {
     }
 }
 
-/// With --dir, file sets stay beneath it (or what --allow-path adds).
-fn check_places(plan: &Plan, allowed: &[PathBuf]) -> Result<(), Failed> {
-    let Some(dir) = &plan.dir else { return Ok(()) };
-    let here = std::env::current_dir().unwrap_or_default();
-    let allowed: Vec<PathBuf> =
-        std::iter::once(dir.clone()).chain(allowed.iter().map(|path| here.join(path))).collect();
-    let outside: Vec<String> = plan
-        .filesets
-        .iter()
-        .filter(|spec| !allowed.iter().any(|path| spec.path.starts_with(path)))
-        .map(|spec| {
-            format!("the fileset '{}' would be in {}, outside {}", spec.name, spec.path.display(), dir.display())
-        })
-        .collect();
-    if outside.is_empty() {
-        return Ok(());
+/// Where file sets may lie: with --dir beneath it, and below what --allow-path adds; without it, anywhere.
+struct Places {
+    dir: Option<PathBuf>,
+    allowed: Vec<PathBuf>,
+}
+
+impl Places {
+    fn new(plan: &Plan, allowed: &[PathBuf]) -> Self {
+        let here = std::env::current_dir().unwrap_or_default();
+        let allowed = allowed.iter().map(|path| super::absolute(&here, path));
+        Places { dir: plan.dir.clone(), allowed: plan.dir.iter().cloned().chain(allowed).collect() }
     }
-    Err((exit::REFUSED, format!("{}; --allow-path PATH allows another place", outside.join("\n"))))
+
+    fn check(&self, plan: &Plan) -> Result<(), Failed> {
+        let Some(dir) = &self.dir else { return Ok(()) };
+        let mut refused = Vec::new();
+        for spec in &plan.filesets {
+            let path = spec.path.display();
+            match self.allowed.iter().find(|allowed| spec.path.starts_with(allowed)) {
+                None => {
+                    refused.push(format!("the fileset '{}' would be in {path}, outside {}", spec.name, dir.display()))
+                }
+                Some(base) => {
+                    if let Some(link) = link_below(base, &spec.path) {
+                        let (name, link) = (&spec.name, link.display());
+                        refused.push(format!(
+                            "the fileset '{name}' would be behind the symbolic link {link}, which may lead outside {}",
+                            dir.display()
+                        ));
+                    }
+                }
+            }
+        }
+        if refused.is_empty() {
+            return Ok(());
+        }
+        Err((exit::REFUSED, format!("{}; --allow-path PATH allows another place", refused.join("\n"))))
+    }
+}
+
+/// The first symbolic link on the way from `base` down to `path`.
+fn link_below(base: &Path, path: &Path) -> Option<PathBuf> {
+    let below = path.strip_prefix(base).ok()?;
+    let mut at = base.to_owned();
+    below.components().find_map(|component| {
+        at.push(component);
+        at.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink()).then(|| at.clone())
+    })
+}
+
+/// Files for the reports, each path once.
+fn open_outputs(args: &RunArgs) -> Result<Vec<Pending>, Failed> {
+    let mut outputs: Vec<Pending> = Vec::new();
+    let json = args.json.iter().map(|path| Ok((output::parse_format("json")?, path)));
+    for wanted in json.chain(args.out.iter().map(|(format, path)| Ok((*format, path)))) {
+        let (format, path) = wanted.map_err(|why: String| (exit::USAGE, why))?;
+        if outputs.iter().any(|output| output.path() == path) {
+            return Err((exit::USAGE, format!("two reports would go to {}", path.display())));
+        }
+        let output = Pending::open(format, path)
+            .map_err(|error| (exit::FAILED, format!("{} cannot be written: {}", path.display(), describe(&error))))?;
+        outputs.push(output);
+    }
+    Ok(outputs)
 }
 
 /// A workload is data from a stranger: what it gives to the shell runs only with leave.
@@ -214,17 +260,27 @@ fn check_system(plan: &Plan, allowed: bool) -> Result<(), Failed> {
     Err((exit::REFUSED, message))
 }
 
-fn check_dir(dir: &Path, mkdir: bool) -> Result<(), Failed> {
-    match dir.metadata() {
-        Ok(metadata) if metadata.is_dir() => Ok(()),
-        Ok(_) => Err((exit::USAGE, format!("{} is not a directory", dir.display()))),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound && mkdir => std::fs::create_dir_all(dir)
-            .map_err(|error| (exit::FAILED, format!("the directory {} cannot be made: {error}", dir.display()))),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Err((exit::USAGE, format!("the directory {} does not exist; make it, or give --mkdir", dir.display())))
+/// Directories that are not there and may be made: --dir, or without it the places of the file sets, so that a mistyped
+/// mount point is not measured by mistake.
+fn missing_directories(plan: &Plan, mkdir: bool) -> Result<Vec<PathBuf>, Failed> {
+    let mut missing: Vec<PathBuf> = Vec::new();
+    let places: Vec<&PathBuf> = match &plan.dir {
+        Some(dir) => vec![dir],
+        None => plan.filesets.iter().map(|spec| &spec.path).collect(),
+    };
+    for place in places {
+        let shown = place.display();
+        match place.metadata() {
+            Ok(metadata) if metadata.is_dir() => {}
+            Ok(_) => return Err((exit::USAGE, format!("{shown} is not a directory"))),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && mkdir => missing.push(place.clone()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err((exit::USAGE, format!("the directory {shown} does not exist; make it, or give --mkdir")));
+            }
+            Err(error) => return Err((exit::USAGE, format!("{shown}: {}", describe(&error)))),
         }
-        Err(error) => Err((exit::USAGE, format!("{}: {error}", dir.display()))),
     }
+    Ok(missing)
 }
 
 /// As many descriptors as the system allows: a workload's threads need theirs, and each process is watched by one.

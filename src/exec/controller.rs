@@ -105,6 +105,12 @@ pub enum ExecError {
     System(&'static str, io::Error),
 }
 
+/// Why this machine cannot carry a plan out, each with the number needed and the number there is; empty where it can.
+pub fn objections(plan: &Plan, options: &Options) -> Vec<String> {
+    let one_process = options.process_model == ProcessModel::Threads;
+    plan.runs().flat_map(|run| limits::objections(run, one_process)).collect()
+}
+
 /// Carries a plan out.
 ///
 /// # Errors
@@ -125,16 +131,21 @@ pub fn run(plan: &Plan, options: &Options, show: &mut dyn FnMut(Event)) -> Resul
     outcome
 }
 
-/// Signals that end a run.
+/// Signals that end a run. One that was ignored when wlrun was started (nohup, a background job of a script) stays so.
 struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-    hangup: Signal,
+    interrupt: Option<Signal>,
+    terminate: Option<Signal>,
+    hangup: Option<Signal>,
 }
 
 impl Signals {
     fn new() -> Result<Self, ExecError> {
-        let new = |kind| signal(kind).map_err(|e| ExecError::System("signals cannot be watched", e));
+        let new = |kind: SignalKind| {
+            if crate::sys::process::is_ignored(kind.as_raw_value()) {
+                return Ok(None);
+            }
+            signal(kind).map(Some).map_err(|e| ExecError::System("signals cannot be watched", e))
+        };
         Ok(Signals {
             interrupt: new(SignalKind::interrupt())?,
             terminate: new(SignalKind::terminate())?,
@@ -144,10 +155,19 @@ impl Signals {
 
     async fn next(&mut self) -> i32 {
         tokio::select! {
-            _ = self.interrupt.recv() => libc::SIGINT,
-            _ = self.terminate.recv() => libc::SIGTERM,
-            _ = self.hangup.recv() => libc::SIGHUP,
+            () = received(&mut self.interrupt) => libc::SIGINT,
+            () = received(&mut self.terminate) => libc::SIGTERM,
+            () = received(&mut self.hangup) => libc::SIGHUP,
         }
+    }
+}
+
+async fn received(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
+        }
+        None => std::future::pending().await,
     }
 }
 
@@ -173,6 +193,8 @@ struct Controller<'a> {
     region: Arc<Region>,
     touches_files: bool,
     stepped: bool,
+    /// Keep other runs out of our trees.
+    locks: Vec<rustix::fd::OwnedFd>,
     /// Roots of trees that carry our mark.
     ours: Vec<std::path::PathBuf>,
     environment: Environment,
@@ -186,10 +208,7 @@ impl<'a> Controller<'a> {
         let (name, script) = split_engine(&options.engine);
         let def = engine::find(name).ok_or_else(|| ExecError::Usage(format!("there is no engine '{name}'")))?;
         let (_, clock) = (def.build)(script).map_err(ExecError::Usage)?;
-        let objections: Vec<String> = plan
-            .runs()
-            .flat_map(|run| limits::objections(run, options.process_model == ProcessModel::Threads))
-            .collect();
+        let objections = objections(plan, options);
         if !objections.is_empty() {
             return Err(ExecError::CannotRun(objections));
         }
@@ -206,6 +225,7 @@ impl<'a> Controller<'a> {
             region: Arc::new(region),
             touches_files: def.touches_files,
             stepped: matches!(clock, Clock::Stepped(_)),
+            locks: Vec::new(),
             ours: Vec::new(),
             environment: Environment::read(plan.dir.as_deref()),
             runs: Vec::new(),
@@ -327,7 +347,8 @@ impl<'a> Controller<'a> {
             };
             let result = result.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
             match result {
-                Ok(Created { made: m, files: f, ours, unfinished }) => {
+                Ok(Created { lock, made: m, files: f, ours, unfinished }) => {
+                    self.locks.extend(lock);
                     made += m;
                     files += f;
                     if ours {
@@ -844,7 +865,7 @@ impl Watch<'_> {
             None if self.plan.length_ns.is_some_and(|length| elapsed_ns >= length) => (Ended::Time, None),
             None => (Ended::Done, Some("all threads came to their end".to_owned())),
         };
-        let flowops = self
+        let flowops: Vec<FlowopRecord> = self
             .rows()
             .iter()
             .map(|row| {
@@ -865,9 +886,17 @@ impl Watch<'_> {
                 }
             })
             .collect();
+        let complete = matches!(ended, Ended::Time | Ended::Done | Ended::Count | Ended::RanDry);
+        // A run in which nothing was done measures nothing, however it ended.
+        let did_something = flowops.iter().any(|flowop| flowop.counts.ops > 0);
+        let reason = match (complete && !did_something, reason) {
+            (false, reason) => reason,
+            (true, None) => Some("no operation finished".to_owned()),
+            (true, Some(reason)) => Some(format!("no operation finished: {reason}")),
+        };
         Run {
-            complete: matches!(ended, Ended::Time | Ended::Done | Ended::Count | Ended::RanDry),
-            valid: matches!(ended, Ended::Time | Ended::Done | Ended::Count | Ended::RanDry),
+            complete,
+            valid: complete && did_something,
             ended,
             reason,
             elapsed_ns,

@@ -9,6 +9,7 @@ use crate::random::stream::{Generator, Seed};
 use crate::random::{self, Sampler};
 use crate::sys::Region;
 use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::AtomicBool;
 
 /// A file set between plan and disk.
@@ -94,7 +95,14 @@ impl Sets {
         };
         let prepared = fileset::prepare(spec, &set.layout, &set.wanted, &options)?;
         pool.fill(&set.layout, &prepared.existing);
+        if !prepared.ours {
+            // A use that never ends keeps deletefile away from files of others.
+            for (file, _) in prepared.found.iter().enumerate().filter(|(_, found)| **found) {
+                pool.files().use_at(file as u32);
+            }
+        }
         Ok(Created {
+            lock: prepared.lock,
             made: prepared.made,
             files: prepared.existing.files.iter().filter(|exists| **exists).count() as u64,
             ours: prepared.ours,
@@ -112,8 +120,10 @@ pub(super) struct Disk<'a> {
 }
 
 /// What came of making a set.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Created {
+    /// Keeps other runs out.
+    pub(super) lock: Option<OwnedFd>,
     pub(super) made: u64,
     pub(super) files: u64,
     pub(super) ours: bool,

@@ -35,7 +35,9 @@ pub(super) fn objections(run: &RunPlan, one_process: bool) -> Vec<String> {
     for (limit, name) in task_limits() {
         if tasks > limit {
             found.push(format!(
-                "{threads} threads in {processes} processes are asked for, and {limit} tasks are possible ({name})"
+                "{} in {} are asked for, and {limit} tasks are possible ({name})",
+                count(threads, "thread", "threads"),
+                count(processes, "process", "processes"),
             ));
         }
     }
@@ -70,6 +72,10 @@ pub(super) fn objections(run: &RunPlan, one_process: bool) -> Vec<String> {
         }
     }
     found
+}
+
+fn count(n: u64, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
 }
 
 fn sum(run: &RunPlan, of: impl Fn(&crate::plan::ThreadPlan) -> u64) -> u64 {

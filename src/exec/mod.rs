@@ -16,7 +16,7 @@ mod procflow;
 mod protocol;
 mod threadflow;
 
-pub use controller::{ExecError, Options, Outcome, ProcessModel, run};
+pub use controller::{ExecError, Options, Outcome, ProcessModel, objections, run};
 pub use procflow::worker;
 
 /// The hidden subcommand that makes our own binary a worker.

@@ -216,6 +216,12 @@ pub(super) fn live(
         }
         End::Failed(errno, what) => {
             let message = match errno {
+                Some(rustix::io::Errno::INVAL) if what.ends_with("with directio") => {
+                    let text = crate::sys::describe(&rustix::io::Errno::INVAL.into());
+                    format!(
+                        "{what}: {text}; directio needs sizes and offsets that are multiples of the device's block, 512 or 4096"
+                    )
+                }
                 Some(errno) => format!("{what}: {}", crate::sys::describe(&errno.into())),
                 None => what,
             };

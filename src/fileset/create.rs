@@ -24,7 +24,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, IntoRawFd};
+use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
@@ -141,10 +141,14 @@ pub struct Options<'a> {
 }
 
 /// A file set that is on the disk.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Prepared {
     /// Which files and leaf directories exist.
     pub existing: Presence,
+    /// Files that were there before, as they are: in a tree of others they are not to be removed.
+    pub found: Vec<bool>,
+    /// Keeps other runs out of the tree as long as it is open; none where the file system has no such locks.
+    pub lock: Option<OwnedFd>,
     /// True where the tree carries our mark, so that it may be removed.
     pub ours: bool,
     /// True where the mark says that the last run did not finish making the tree, and `trusttree` takes it all the
@@ -301,7 +305,8 @@ fn read_mark(tree: &Root) -> Result<Option<Record>, CreateError> {
 }
 
 fn write_mark(tree: &Root, state: State, layout: u64) -> Result<(), CreateError> {
-    owner::write(tree.fd(), &Record::now(state, layout))
+    Record::now(tree.fd(), state, layout)
+        .and_then(|record| owner::write(tree.fd(), &record))
         .map_err(|error| CreateError::io("mark as wlrun's own", &tree.path, error))
 }
 
@@ -343,33 +348,42 @@ impl Job<'_> {
             Place::Tree(tree) => tree,
         };
         let mark = read_mark(&tree)?;
+        let reads = spec.trusttree || (mark.is_none() && !self.options.adopt);
+        let lock = tree.lock(self.options.writes || !reads)?;
+        let mut prepared = self.run_in(spec, &tree, mark)?;
+        prepared.lock = lock;
+        Ok(prepared)
+    }
+
+    fn run_in(&self, spec: &Spec, tree: &Root, mark: Option<Record>) -> Result<Prepared, CreateError> {
         let refuse = |why: &str| Err(CreateError::NotOurs { path: self.path.clone(), why: why.into() });
         match mark {
             None if self.options.writes && !self.options.adopt => refuse(
-                "it is there and carries no mark of wlrun, and the workload writes to it (--adopt uses it as it is and \
+                "it is there and carries no mark of wlrun (or that of another directory), and the workload writes to it (--adopt uses it as it is and \
                  adds what is missing)",
             ),
             _ if spec.trusttree => {
-                let mut prepared = self.look(&tree, Survey::Trust, mark.is_some())?;
+                let mut prepared = self.look(tree, Survey::Trust, mark.is_some())?;
                 prepared.unfinished = mark.is_some_and(|m| m.state == State::Making);
                 Ok(prepared)
             }
-            Some(_) if spec.reuse => self.repair(&tree, mark),
-            Some(_) => self.rebuild(&tree),
-            None if self.options.adopt => self.adopt(&tree),
-            None => self.look(&tree, Survey::Read, false),
+            Some(_) if spec.reuse => self.repair(tree, mark),
+            Some(_) => self.rebuild(tree),
+            None if self.options.adopt => self.adopt(tree),
+            None => self.look(tree, Survey::Read, false),
         }
     }
 
     fn build_new(&self) -> Result<Prepared, CreateError> {
         let work = self.everything();
         let tree = Root::make(&self.path, |holder| self.check_space(holder, &work))?;
+        let lock = tree.lock(true)?;
         write_mark(&tree, State::Making, self.layout.fingerprint()).inspect_err(|_| {
             // An unmarked directory would be in the way of the next run.
             let _ = tree.remove();
         })?;
         self.carry_out_marked(&tree, &work).map_err(|error| error.leaving(LEFT_MARKED))?;
-        Ok(self.result(&work, true, 0))
+        Ok(Prepared { lock, ..self.result(&work, true, 0) })
     }
 
     fn rebuild(&self, tree: &Root) -> Result<Prepared, CreateError> {
@@ -451,6 +465,8 @@ impl Job<'_> {
     fn result(&self, work: &Work, ours: bool, removed: u64) -> Prepared {
         Prepared {
             existing: Presence { files: work.files.existing(), leafdirs: work.leafdirs.existing() },
+            found: work.files.iter().map(|action| action == Action::Keep).collect(),
+            lock: None,
             ours,
             unfinished: false,
             made: work.files.count(|a| a == Action::Make),
@@ -938,7 +954,12 @@ mod tests {
             self.layout.prealloc(self.spec.prealloc_percent, Seed::root(1))
         }
 
+        /// As one run after the other.
         fn prepare(&self) -> Result<Prepared, CreateError> {
+            self.prepare_and_hold().map(|prepared| Prepared { lock: None, ..prepared })
+        }
+
+        fn prepare_and_hold(&self) -> Result<Prepared, CreateError> {
             let options = Options {
                 adopt: self.adopt,
                 writes: self.writes,
@@ -1042,26 +1063,61 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_of_ours_is_made_anew_and_nothing_outside_is_touched() {
+    fn a_tree_of_ours_is_made_anew() {
+        let case = Case::new(50, 100);
+        case.prepare().unwrap();
+        let prepared = case.prepare().unwrap();
+        case.check();
+        assert!(prepared.removed > 50);
+        // A run that died leaves `making`: the next takes it away.
+        let fd = std::fs::File::open(case.root()).unwrap();
+        owner::write(fd.as_fd(), &Record::now(fd.as_fd(), State::Making, 1).unwrap()).unwrap();
+        case.prepare().unwrap();
+        assert_eq!(case.state(), Some(State::Ready));
+    }
+
+    #[test]
+    fn a_tree_of_ours_with_something_foreign_in_it_is_not_emptied() {
         let case = Case::new(50, 100);
         case.prepare().unwrap();
         let outside = case.directory.path().join("outside");
         std::fs::create_dir(&outside).unwrap();
         std::fs::write(outside.join("precious"), "x").unwrap();
-        symlink(&outside, case.root().join("link")).unwrap();
-        symlink(&outside, case.file(0).with_file_name("link")).unwrap();
-        std::fs::hard_link(outside.join("precious"), case.root().join("hard")).unwrap();
-        std::fs::create_dir_all(case.root().join("x/y/z")).unwrap();
-        let prepared = case.prepare().unwrap();
-        case.check();
-        assert!(prepared.removed > 50);
-        assert!(!case.root().join("x").exists() && !case.root().join("link").is_symlink());
+        let deep = case.file(0).with_file_name("notes");
+        let root = case.root();
+        let before = case.everything();
+        for path in [deep, root.join("link"), root.join("hard"), root.join("directory")] {
+            match path.file_name().unwrap().to_str().unwrap() {
+                "notes" => std::fs::write(&path, "x").unwrap(),
+                "link" => symlink(&outside, &path).unwrap(),
+                "hard" => std::fs::hard_link(outside.join("precious"), &path).unwrap(),
+                _ => std::fs::create_dir(&path).unwrap(),
+            }
+            let Err(CreateError::NotOurs { path: named, .. }) = case.prepare() else {
+                panic!("{} is gone", path.display())
+            };
+            assert_eq!(named, path);
+            assert!(remove(&case.root(), &AtomicBool::new(false)).is_err());
+            assert!(path.symlink_metadata().is_ok());
+            if path.is_dir() && !path.is_symlink() {
+                std::fs::remove_dir(&path).unwrap();
+            } else {
+                std::fs::remove_file(&path).unwrap();
+            }
+        }
+        assert_eq!(case.everything().len(), before.len());
         assert_eq!(std::fs::read(outside.join("precious")).unwrap(), b"x");
-        // A run that died leaves `making`: the next takes it away.
-        let fd = std::fs::File::open(case.root()).unwrap();
-        owner::write(fd.as_fd(), &Record::now(State::Making, 1)).unwrap();
         case.prepare().unwrap();
-        assert_eq!(case.state(), Some(State::Ready));
+    }
+
+    #[test]
+    fn two_runs_do_not_share_a_tree() {
+        let case = Case::new(5, 100);
+        let first = case.prepare_and_hold().unwrap();
+        let Err(CreateError::NotOurs { why, .. }) = case.prepare() else { panic!("the tree was taken away") };
+        assert!(why.contains("another wlrun"), "{why}");
+        drop(first);
+        case.prepare().unwrap();
     }
 
     #[test]
@@ -1263,7 +1319,7 @@ mod tests {
         case.prepare().unwrap();
         std::fs::write(case.spec.path.join("neighbour"), "x").unwrap();
         let mut deep = case.root();
-        deep.extend(std::iter::repeat_n("d", 100));
+        deep.extend(std::iter::repeat_n("99999999", 100));
         std::fs::create_dir_all(&deep).unwrap();
         std::fs::set_permissions(&deep, std::fs::Permissions::from_mode(0o700)).unwrap();
         let removed = remove(&case.root(), &case.cancel).unwrap();

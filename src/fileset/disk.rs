@@ -5,7 +5,7 @@ use super::create::CreateError;
 use super::layout::Layout;
 use super::owner;
 use super::path::{Name, PathBuffer};
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, StatxAttributes, StatxFlags};
+use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 use std::ffi::{CStr, CString, OsStr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -81,8 +81,26 @@ impl Root {
             .map_err(|error| CreateError::io("remove", &self.path, error))
     }
 
-    /// Removes all that is in it but the mark of ownership, and counts in `removed`.
+    /// Locks the tree against other runs; none where the file system has no such locks. The lock ends with its
+    /// descriptor, so a run that died leaves none.
+    pub(super) fn lock(&self, exclusive: bool) -> Result<Option<OwnedFd>, CreateError> {
+        let Ok(fd) = rustix::fs::openat(&self.fd, c".", LISTED, Mode::empty()) else { return Ok(None) };
+        let operation =
+            if exclusive { FlockOperation::NonBlockingLockExclusive } else { FlockOperation::NonBlockingLockShared };
+        match rustix::fs::flock(&fd, operation) {
+            Ok(()) => Ok(Some(fd)),
+            Err(Errno::AGAIN) => {
+                let why = "another wlrun works in it at this moment";
+                Err(CreateError::NotOurs { path: self.path.clone(), why: why.into() })
+            }
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Removes all that is in it but the mark of ownership, and counts in `removed`. Where something is in it that
+    /// wlrun did not make, nothing is removed.
     pub(super) fn empty(&self, removed: &AtomicU64, cancel: &AtomicBool) -> Result<(), CreateError> {
+        refuse_foreign(self.fd(), &self.path, cancel)?;
         empty(self.fd(), &self.path, Spare::Mark, removed, cancel)
     }
 }
@@ -178,6 +196,46 @@ pub(super) fn empty(
             Ok(Some(dir)) => stack.push(Level { dir, name: name.to_owned(), changed: false }),
             Err(Errno::XDEV) => return Err(mounted(full(&stack, name))),
             Err(error) => return Err(fail(&stack, name, "remove", error)),
+        }
+    }
+    Ok(())
+}
+
+/// Looks through a whole tree for something that no file set made.
+fn refuse_foreign(root: BorrowedFd<'_>, path: &Path, cancel: &AtomicBool) -> Result<(), CreateError> {
+    let list = |at: BorrowedFd<'_>, name: &CStr| Dir::new(rustix::fs::openat(at, name, LISTED, Mode::empty())?);
+    let top = list(root, c".").map_err(|error| CreateError::io("list", path, error))?;
+    let mut stack = vec![(top, path.to_owned())];
+    while let Some((dir, at)) = stack.last_mut() {
+        if cancel.load(Relaxed) {
+            return Err(CreateError::Cancelled { left: "" });
+        }
+        let entry = match dir.read() {
+            Some(entry) => entry.map_err(|error| CreateError::io("list", &*at, error))?,
+            None => {
+                stack.pop();
+                continue;
+            }
+        };
+        let name = entry.file_name();
+        let full = at.join(OsStr::from_bytes(name.to_bytes()));
+        // The mark, and what a run left that died while it wrote one.
+        let mark = stack.len() == 1 && name.to_bytes().starts_with(owner::NAME.to_bytes());
+        if name == c"." || name == c".." || mark {
+            continue;
+        }
+        if !is_ours(name, entry.file_type()) {
+            let why = "wlrun did not make it, and the tree that it is in would be removed; nothing was removed";
+            return Err(CreateError::NotOurs { path: full, why: why.into() });
+        }
+        if matches!(entry.file_type(), FileType::Directory | FileType::Unknown) {
+            let (dir, _) = stack.last().expect("the loop has looked at it");
+            let at = dir.fd().map_err(|error| CreateError::io("list", &full, error))?;
+            match list(at, name) {
+                Ok(dir) => stack.push((dir, full)),
+                Err(Errno::NOTDIR | Errno::NOENT) => {}
+                Err(error) => return Err(CreateError::io("list", full, error)),
+            }
         }
     }
     Ok(())

@@ -4,8 +4,10 @@
 //! record:
 //!
 //! ```text
-//! wlrun 1 state=ready layout=0123456789abcdef made=1700000000 pid=4711
+//! wlrun 1 state=ready layout=0123456789abcdef inode=131 made=1700000000 pid=4711
 //! ```
+//!
+//! The inode number is that of the directory: a mark that was copied into another directory is none.
 //!
 //! Why a link: `symlink` is atomic, so there is never half a record; it needs no data block, so it can be made where no
 //! block is free; tools that count or read files do not take it for one of the workload's; and it works on every POSIX
@@ -42,6 +44,8 @@ pub struct Record {
     pub state: State,
     /// [`Layout::fingerprint`](super::Layout::fingerprint) of the tree.
     pub layout: u64,
+    /// Inode number of the directory that carries the mark.
+    pub inode: u64,
     /// When the mark was written, in seconds since 1970.
     pub made: u64,
     /// The process that wrote it.
@@ -49,10 +53,15 @@ pub struct Record {
 }
 
 impl Record {
-    /// A record of this process, of this moment.
-    pub fn now(state: State, layout: u64) -> Self {
+    /// A record of this process, of this moment, for the directory `root`.
+    ///
+    /// # Errors
+    ///
+    /// Where the directory cannot be looked at.
+    pub fn now(root: BorrowedFd<'_>, state: State, layout: u64) -> io::Result<Self> {
         let made = std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |age| age.as_secs());
-        Record { state, layout, made, pid: std::process::id() }
+        let inode = rustix::fs::fstat(root)?.st_ino;
+        Ok(Record { state, layout, inode, made, pid: std::process::id() })
     }
 
     /// Reads a record. Unknown words are left to later versions; what is no record gives none.
@@ -66,6 +75,7 @@ impl Record {
                 _ => return None,
             },
             layout: u64::from_str_radix(field("layout")?, 16).ok()?,
+            inode: field("inode")?.parse().ok()?,
             made: field("made")?.parse().ok()?,
             pid: field("pid")?.parse().ok()?,
         })
@@ -78,11 +88,13 @@ impl fmt::Display for Record {
             State::Making => "making",
             State::Ready => "ready",
         };
-        write!(f, "wlrun 1 state={state} layout={:016x} made={} pid={}", self.layout, self.made, self.pid)
+        let Record { layout, inode, made, pid, .. } = self;
+        write!(f, "wlrun 1 state={state} layout={layout:016x} inode={inode} made={made} pid={pid}")
     }
 }
 
-/// The record in a tree's root directory; none where there is no mark, or something else under its name.
+/// The record in a tree's root directory; none where there is no mark, or something else under its name, or the mark of
+/// another directory.
 ///
 /// # Errors
 ///
@@ -97,7 +109,8 @@ pub fn read(root: BorrowedFd<'_>) -> io::Result<Option<Record>> {
         },
         Err(error) => return Err(error.into()),
     };
-    Ok(std::str::from_utf8(&text).ok().and_then(Record::parse))
+    let inode = rustix::fs::fstat(root)?.st_ino;
+    Ok(std::str::from_utf8(&text).ok().and_then(Record::parse).filter(|record| record.inode == inode))
 }
 
 fn read_file(root: BorrowedFd<'_>) -> io::Result<Option<Vec<u8>>> {
@@ -175,10 +188,12 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let fd = std::fs::File::open(directory.path()).unwrap();
         assert_eq!(inspect(directory.path()).unwrap(), None);
-        let record = Record { state: State::Making, layout: 0xab, made: 7, pid: 9 };
+        let inode = rustix::fs::fstat(&fd).unwrap().st_ino;
+        let record = Record { state: State::Making, layout: 0xab, inode, made: 7, pid: 9 };
         write(fd.as_fd(), &record).unwrap();
         let target = std::fs::read_link(directory.path().join(".wlrun")).unwrap();
-        assert_eq!(target.to_str(), Some("wlrun 1 state=making layout=00000000000000ab made=7 pid=9"));
+        let expected = format!("wlrun 1 state=making layout=00000000000000ab inode={inode} made=7 pid=9");
+        assert_eq!(target.to_str(), Some(&*expected));
         let ready = Record { state: State::Ready, ..record };
         // A leftover of a run that died between the two steps does no harm.
         symlink("old", directory.path().join(temporary().to_str().unwrap())).unwrap();
@@ -191,9 +206,19 @@ mod tests {
     fn a_file_serves_where_there_are_no_links() {
         let directory = tempfile::tempdir().unwrap();
         let fd = std::fs::File::open(directory.path()).unwrap();
-        let record = Record::now(State::Ready, 1);
+        let record = Record::now(fd.as_fd(), State::Ready, 1).unwrap();
         write_file(fd.as_fd(), NAME, &record.to_string()).unwrap();
         assert_eq!(inspect(directory.path()).unwrap(), Some(record));
+    }
+
+    #[test]
+    fn a_mark_that_was_copied_is_none() {
+        let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let fd = std::fs::File::open(one.path()).unwrap();
+        write(fd.as_fd(), &Record::now(fd.as_fd(), State::Ready, 1).unwrap()).unwrap();
+        symlink(std::fs::read_link(one.path().join(".wlrun")).unwrap(), two.path().join(".wlrun")).unwrap();
+        assert!(inspect(one.path()).unwrap().is_some());
+        assert_eq!(inspect(two.path()).unwrap(), None);
     }
 
     #[test]
@@ -207,12 +232,14 @@ mod tests {
         assert_eq!(inspect(directory.path()).unwrap(), None);
         // A link to a marked tree is not a marked tree.
         std::fs::remove_dir(&mark).unwrap();
-        symlink(Record::now(State::Ready, 1).to_string(), &mark).unwrap();
+        let fd = std::fs::File::open(directory.path()).unwrap();
+        symlink(Record::now(fd.as_fd(), State::Ready, 1).unwrap().to_string(), &mark).unwrap();
         let link = directory.path().join("link");
         symlink(directory.path(), &link).unwrap();
         assert!(inspect(directory.path()).unwrap().is_some());
         assert_eq!(inspect(&link).unwrap(), None);
-        for text in ["", "wlrun 1 state=odd layout=0 made=1 pid=1", "wlrun 1 layout=0 made=1 pid=1"] {
+        for text in ["", "wlrun 1 state=odd layout=0 inode=1 made=1 pid=1", "wlrun 1 state=ready layout=0 made=1 pid=1"]
+        {
             assert_eq!(Record::parse(text), None);
         }
     }

@@ -333,7 +333,7 @@ impl<'r> Thread<'r> {
         Ok(())
     }
 
-    /// Writes the path of a file, relative to its set's root, to where [`Thread::request`] finds it.
+    /// Writes the path of a file, relative to its set's root, to where the requests on files find it.
     #[inline]
     pub fn set_path(&mut self, file: FileRef) {
         self.sets[file.set].pool.file_path(file.entry, &mut self.places[file.set].path);

@@ -29,6 +29,7 @@ pub fn plan(file: &SourceFile, ast: &Ast, options: &Options, diagnostics: &mut D
         overrides.insert("dir".to_owned(), Value::Text(dir.display().to_string()));
     }
     overrides.extend(options.set.iter().cloned());
+    let garbled = diagnostics.has_errors();
     let scope = Scope::new(diagnostics, overrides, options.check);
     let (dialect, sign) = dialect(ast);
     let mut resolver = Resolver {
@@ -44,6 +45,7 @@ pub fn plan(file: &SourceFile, ast: &Ast, options: &Options, diagnostics: &mut D
         events: None,
         steps: Vec::new(),
         ran: false,
+        garbled,
     };
     if let (Dialect::Filebench14, Some((span, word))) = (dialect, sign) {
         resolver.note_dialect(span, word);
@@ -137,6 +139,8 @@ struct Resolver<'a, 'd> {
     events: Option<&'a [Attribute]>,
     steps: Vec<Step>,
     ran: bool,
+    /// The text has parts that could not be read.
+    garbled: bool,
 }
 
 impl<'a> Resolver<'a, '_> {
@@ -642,6 +646,7 @@ impl<'a> Resolver<'a, '_> {
                 "expected flowop TYPE ...",
             ));
         }
+        self.check_memory(&attributes, &flowops);
         let slots = flowops
             .iter()
             .map(|f: &FlowopPlan| f.attributes.number("fd").max(f.attributes.number("srcfd")) as u32 + 1)
@@ -658,6 +663,26 @@ impl<'a> Resolver<'a, '_> {
             slots,
             flowops,
         })
+    }
+
+    /// Refuses requests that do not fit the thread's memory. Random sizes show in the run.
+    fn check_memory(&mut self, thread: &Attributes, flowops: &[FlowopPlan]) {
+        let memsize = thread.number("memsize");
+        let Some(span) = thread.span("memsize").filter(|_| memsize > 0) else { return };
+        for flowop in flowops {
+            let (Some(Typed::Number(iosize)), Some(place)) =
+                (flowop.attributes.get("iosize"), flowop.attributes.span("iosize"))
+            else {
+                continue;
+            };
+            if *iosize > memsize {
+                let message =
+                    format!("{}: an iosize of {iosize} does not fit the thread's memsize of {memsize}", flowop.name);
+                self.push(
+                    Diagnostic::error(place, message, "larger than memsize").also(span, "the memory of each thread"),
+                );
+            }
+        }
     }
 
     /// A flowop's name as targets refer to it; mistakes are reported with the flowop.
@@ -821,7 +846,11 @@ impl<'a> Resolver<'a, '_> {
         if !self.ran {
             if self.options.runtime_ns.is_some() {
                 self.run(None, None);
-            } else if self.options.check {
+            } else if self.options.check || self.garbled {
+                if self.garbled {
+                    // What could not be read may have been the run command.
+                    return self.run(None, None);
+                }
                 self.push(Diagnostic::warning(end, "there is no run command", "the run needs --runtime SECONDS"));
                 // Everything that a run would find wrong is found now.
                 self.run(None, None);
@@ -830,7 +859,7 @@ impl<'a> Resolver<'a, '_> {
                 self.push(diagnostic.help("give the length on the command line: --runtime 60"));
             }
         }
-        if self.processes.is_empty() && self.ran {
+        if self.processes.is_empty() && self.ran && !self.garbled {
             let message = "there is no process, so there is nothing to run";
             self.push(if self.options.check {
                 Diagnostic::warning(end, message, "expected define process ... { }")

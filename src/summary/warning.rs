@@ -38,7 +38,7 @@ pub static WARNINGS: &[WarningDef] = &[
                       the run does not measure what the workload describes. Either the run was too short for a \
                       thread to come to it, or an earlier flowop of the thread held the thread up, or there never \
                       was a file that it may use.\n\n\
-                      Use a longer --runtime; see `wlrun plan` for the order of the flowops and the number of files.",
+                      Use a longer --runtime, or look at the order of the flowops and the number of files.",
         message: |_, run, _| never_executed(run),
     },
     WarningDef {
@@ -59,8 +59,7 @@ pub static WARNINGS: &[WarningDef] = &[
                       slower than one that does its work, and a thread that meets many of them puts another load on \
                       the file system than the workload describes.\n\n\
                       Look at the error first: ENOSPC and EDQUOT want room, EMFILE wants a higher limit of \
-                      descriptors, EIO and ESTALE want a look at the server. --on-error stop ends the run at the \
-                      first.",
+                      descriptors, EIO and ESTALE want a look at the server.",
         message: |_, run, _| failed(run),
     },
     WarningDef {

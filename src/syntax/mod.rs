@@ -1,6 +1,6 @@
 //! Text to [`Ast`].
 //!
-//! `grammar/wl.pest` knows the shapes, [`build`](mod@build) makes the tree and says what is wrong. Nothing here knows
+//! `grammar/wl.pest` knows the shapes, `build.rs` makes the tree and says what is wrong. Nothing here knows
 //! a flowop, an attribute or an entity by name; that is the plan's part.
 
 mod ast;

@@ -19,6 +19,15 @@ pub fn ignore_stop_signals() {
     }
 }
 
+/// True where a signal is ignored, as `nohup` and shells leave it to what they start.
+pub fn is_ignored(signal: i32) -> bool {
+    // SAFETY: all bytes zero is a valid sigaction.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: only reads the present disposition into `action`.
+    let result = unsafe { libc::sigaction(signal, std::ptr::null(), &mut action) };
+    result == 0 && action.sa_sigaction == libc::SIG_IGN
+}
+
 /// Gives a descriptor number that the parent left open for us an owner.
 ///
 /// # Errors
@@ -58,6 +67,13 @@ mod tests {
     fn a_descriptor_that_is_not_open_is_refused() {
         assert!(adopt_descriptor(1_000_000).is_err());
         assert!(adopt_descriptor(0).is_err());
+    }
+
+    #[test]
+    fn an_ignored_signal_is_known() {
+        ignore_write_signals();
+        assert!(is_ignored(libc::SIGXFSZ));
+        assert!(!is_ignored(libc::SIGUSR2));
     }
 
     #[test]
