@@ -1,4 +1,5 @@
 //! All tests through the real binary, one module a file.
 
 mod cases;
+mod docs;
 mod support;
