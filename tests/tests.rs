@@ -1,3 +1,4 @@
 //! All tests through the real binary, one module a file.
 
+mod layers;
 mod support;
