@@ -2,5 +2,7 @@
 
 mod exact;
 mod layers;
+mod real;
+mod signals;
 mod support;
 mod workloads;
