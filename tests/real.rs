@@ -1,7 +1,7 @@
 //! Runs on a real file system: what the report says is compared with the tree that is left, and with the kernel's own
 //! account of the calls.
 
-use crate::support::{Bench, Outcome, have, workers_of};
+use crate::support::{Bench, Outcome, have, root, workers_of};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -508,6 +508,71 @@ fn a_trusted_tree_that_is_not_there_is_an_error() {
     let bench = Bench::new(&reader(&format!("{SET},trusttree")));
     bench.run().exits(1).says("trusttree");
     assert_eq!(std::fs::read_dir(&bench.dir).unwrap().count(), 0);
+}
+
+// What the machine has not.
+
+/// Runs with a file system of this size at `--dir`, which goes with the namespace it is mounted in.
+fn on_small_disk(bench: Bench, size: &str) -> Option<Outcome> {
+    if !root("a mount") || !have("unshare") {
+        return None;
+    }
+    let script = format!("mount -t tmpfs -o size={size} none '{}' && exec \"$@\"", bench.dir.display());
+    let outcome = bench.under(["unshare", "-m", "sh", "-c", &script, "sh"]).run();
+    if outcome.stderr.contains("unshare failed") || outcome.stderr.contains("permission denied") {
+        println!("skipped: nothing may be mounted here");
+        return None;
+    }
+    Some(outcome)
+}
+
+#[test]
+fn a_disk_that_becomes_full_ends_the_run_and_is_in_the_record() {
+    let text = one_flowop(
+        "entries=1,dirwidth=1,size=4k,prealloc",
+        "flowop appendfile name=a,filesetname=f,iosize=64k",
+        "run 100",
+    );
+    let Some(outcome) = on_small_disk(Bench::new(&text), "2m") else { return };
+    let outcome = outcome.exits(1).says("No space left on device").says("f/00000001");
+    assert_eq!(ended(&outcome), ("error".into(), false, false));
+    assert_eq!(outcome.flowop("a")["errors"], json!({ "ENOSPC": 1 }));
+    assert_eq!(outcome.only_run()["failures"][0]["errno"], "ENOSPC");
+    // Whole requests of 64 KiB, and what the last one could still write.
+    let (ops, bytes) = (outcome.ops("a"), outcome.bytes("a"));
+    assert!(ops >= 25 && (ops * 65_536..(ops + 1) * 65_536).contains(&bytes), "{ops} {bytes}");
+    assert!(bytes <= 2 << 20);
+}
+
+#[test]
+fn a_set_that_does_not_fit_is_refused_before_it_is_made() {
+    let text = reader("entries=100,dirwidth=10,size=64k,prealloc");
+    let Some(outcome) = on_small_disk(Bench::new(&text), "2m") else { return };
+    outcome.exits(1).says("not enough space").says("6553600");
+}
+
+#[test]
+fn too_few_descriptors_are_an_objection_with_both_numbers() {
+    let text =
+        one_flowop(SET, "flowop statfile name=s,filesetname=f", "run 1").replace("name=p", "name=p,instances=100");
+    let bench = Bench::new(&text).under(["bash", "-c", "ulimit -n 64; exec \"$@\"", "bash"]);
+    bench.run().exits(1).says("100 processes").says("64 open files");
+    assert_eq!(std::fs::read_dir(&bench.dir).unwrap().count(), 0, "nothing was made");
+}
+
+#[test]
+fn a_file_that_vanishes_is_an_error_with_its_name() {
+    let bench = Bench::new(&reader(&format!("{SET},trusttree")).replace("run 50ms", "run 100"));
+    foreign_tree(&bench, &reader(SET));
+    let files: Vec<PathBuf> = bench.files();
+    let mut command = bench.command();
+    let child = command.spawn().unwrap();
+    crate::support::until("the worker", || (!workers_of(child.id()).is_empty()).then_some(()));
+    std::fs::remove_file(bench.dir.join(&files[3])).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let name = files[3].file_name().unwrap().to_str().unwrap();
+    let outcome = bench.outcome(output).exits(1).says("stat1").says(name).says("No such file");
+    assert_eq!(outcome.flowop("stat1")["errors"], json!({ "ENOENT": 1 }));
 }
 
 // How runs end.

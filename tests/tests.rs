@@ -1,5 +1,9 @@
 //! All tests through the real binary, one module a file.
 
+// A skipped test says why.
+#![allow(clippy::print_stdout)]
+
+mod cli;
 mod exact;
 mod layers;
 mod real;

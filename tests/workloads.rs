@@ -85,6 +85,7 @@ fn five_mistakes_are_five_messages_at_once() {
 /// What follows from a mistake that was shown is no mistake of the user's.
 #[test]
 fn one_mistake_is_one_message() {
+    let mut more = Vec::new();
     for (text, message) in [
         (
             "define process name=p { thread name=t { flowop delay name=d,value=1 } }\nset $x=\"no end\nrun 1\n",
@@ -100,8 +101,14 @@ fn one_mistake_is_one_message() {
         let (_, diagnostics, file) = plan("one.wl", text);
         let shown = diagnostics.render(&file, false);
         assert!(shown.contains(message), "{shown}");
-        assert_eq!(diagnostics.sorted().len(), 1, "\n{text}\n{shown}");
+        if diagnostics.sorted().len() > 1 {
+            more.push(format!(
+                "{text}
+{shown}"
+            ));
+        }
     }
+    assert!(more.is_empty(), "\n{}", more.join("\n"));
 }
 
 #[test]
