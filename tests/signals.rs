@@ -6,7 +6,9 @@ use crate::support::{Bench, Outcome, until, workers_of};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Output};
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
 
 /// A run without end. When the file of the set `flag` is there, the gate is open and operations are under way.
 const ENDLESS: &str = "
@@ -70,9 +72,30 @@ impl Started {
     /// Its outcome; nobody of it is left.
     #[track_caller]
     fn end(mut self) -> Outcome {
-        let output = self.child.take().unwrap().wait_with_output().unwrap();
+        let output = self.output();
         until("the end of the workers", || workers_of(self.pid).is_empty().then_some(()));
         self.bench.outcome(output)
+    }
+
+    /// What it says until its end, which a broken one might never come to.
+    #[track_caller]
+    fn output(&mut self) -> Output {
+        let (pid, child) = (self.pid, self.child.take().unwrap());
+        let (over, watched) = std::sync::mpsc::channel::<()>();
+        let watch = std::thread::spawn(move || {
+            let late = watched.recv_timeout(Duration::from_secs(60)) == Err(RecvTimeoutError::Timeout);
+            if late {
+                // Workers that outlive it hold its stderr open.
+                for pid in workers_of(pid).into_iter().chain([pid]) {
+                    let _ = kill_process(Pid::from_raw(pid as i32).unwrap(), Signal::KILL);
+                }
+            }
+            late
+        });
+        let output = child.wait_with_output().unwrap();
+        drop(over);
+        assert!(!watch.join().unwrap(), "the run did not come to its end");
+        output
     }
 }
 
@@ -82,6 +105,9 @@ impl Drop for Started {
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
             let _ = child.wait();
+        }
+        for worker in workers_of(self.pid) {
+            let _ = kill_process(Pid::from_raw(worker as i32).unwrap(), Signal::KILL);
         }
     }
 }
@@ -189,7 +215,7 @@ fn an_interrupt_while_files_are_made_leaves_a_tree_that_says_so() {
     let mut run = Started::new(Bench::new(&text(400_000)));
     run.sees("the first file", |run| has_file(&run.bench.dir.join("f")).then_some(()));
     run.send(Signal::INT);
-    let output = run.child.take().unwrap().wait_with_output().unwrap();
+    let output = run.output();
     let outcome = run.bench.outcome(output).exits(130);
     let dir = run.bench.dir.clone();
     let record = outcome.only_run();
