@@ -222,3 +222,30 @@ pub fn root(why: &str) -> bool {
     }
     root
 }
+
+/// The worker processes of a controller that are still there, by process id. Each has the controller's among its
+/// arguments, so they are found after its death too.
+pub fn workers_of(controller: u32) -> Vec<u32> {
+    let controller = controller.to_string();
+    let processes =
+        std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let is_worker = |pid: &u32| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
+        words.get(1) == Some(&wlrun::exec::WORKER.as_bytes()) && words.get(5) == Some(&controller.as_bytes())
+    };
+    processes.filter(is_worker).collect()
+}
+
+/// Waits until something is there. The limit is for a test that would hang otherwise; no result depends on it.
+#[track_caller]
+pub fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let started = std::time::Instant::now();
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(started.elapsed() < std::time::Duration::from_secs(60), "waited in vain for {what}");
+        std::thread::yield_now();
+    }
+}

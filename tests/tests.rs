@@ -1,5 +1,14 @@
 //! All tests through the real binary, one module a file.
 
+// A skipped test says why.
+#![allow(clippy::print_stdout)]
+
 mod cases;
+mod cli;
 mod docs;
+mod exact;
+mod layers;
+mod real;
+mod signals;
 mod support;
+mod workloads;

@@ -1,0 +1,277 @@
+//! What a signal, or the death of a process, leaves: the figures so far, a word about the end, and nobody running.
+//!
+//! No test waits for time to pass: each waits until it sees that the run has come to the place it is about.
+
+use crate::support::{Bench, Outcome, until, workers_of};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+use std::path::Path;
+use std::process::{Child, Command, Output};
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+
+/// A run without end. When the file of the set `flag` is there, the gate is open and operations are under way.
+const ENDLESS: &str = "
+    set mode quit alldone
+    define fileset name=flag,path=$dir,entries=1,dirwidth=1,size=0
+    define fileset name=f,path=$dir,entries=20,dirwidth=20,size=4k,prealloc
+    define process name=opener {
+      thread name=once {
+        flowop createfile name=raise,filesetname=flag,fd=1
+        flowop closefile name=close1,fd=1
+        flowop finishoncount name=enough,value=1,target=raise
+      }
+      thread name=pauser { flowop delay name=long,value=100000 }
+    }
+    define process name=worker,instances=2 {
+      thread name=t,instances=2 {
+        flowop read name=read1,filesetname=f,iosize=1k
+        flowop statfile name=stat1,filesetname=f
+      }
+    }
+    run 100000
+";
+
+/// A run that was started, and how to end it.
+struct Started {
+    bench: Bench,
+    child: Option<Child>,
+    pid: u32,
+}
+
+impl Started {
+    fn new(bench: Bench) -> Self {
+        let child = bench.command().spawn().unwrap();
+        let pid = child.id();
+        Started { bench, child: Some(child), pid }
+    }
+
+    /// Waits until something is seen; fails where the run is over before.
+    #[track_caller]
+    fn sees<T>(&mut self, what: &str, mut found: impl FnMut(&Self) -> Option<T>) -> T {
+        until(what, || {
+            let seen = found(self);
+            let over = self.child.as_mut().unwrap().try_wait().unwrap().is_some();
+            assert!(seen.is_some() || !over, "the run ended before {what}");
+            seen
+        })
+    }
+
+    /// Waits until the threads of an endless run are at work.
+    fn at_work(mut self) -> Self {
+        self.sees("the file that says that the gate is open", |run| {
+            has_file(&run.bench.dir.join("flag")).then_some(())
+        });
+        self
+    }
+
+    fn send(&self, signal: Signal) {
+        send(self.pid, signal);
+    }
+
+    /// Its outcome; nobody of it is left.
+    #[track_caller]
+    fn end(mut self) -> Outcome {
+        let output = self.output();
+        until("the end of the workers", || workers_of(self.pid).is_empty().then_some(()));
+        self.bench.outcome(output)
+    }
+
+    /// What it says until its end, which a broken one might never come to.
+    #[track_caller]
+    fn output(&mut self) -> Output {
+        let (pid, child) = (self.pid, self.child.take().unwrap());
+        let (over, watched) = std::sync::mpsc::channel::<()>();
+        let watch = std::thread::spawn(move || {
+            let late = watched.recv_timeout(Duration::from_secs(60)) == Err(RecvTimeoutError::Timeout);
+            if late {
+                // Workers that outlive it hold its stderr open.
+                for pid in workers_of(pid).into_iter().chain([pid]) {
+                    let _ = kill_process(Pid::from_raw(pid as i32).unwrap(), Signal::KILL);
+                }
+            }
+            late
+        });
+        let output = child.wait_with_output().unwrap();
+        drop(over);
+        assert!(!watch.join().unwrap(), "the run did not come to its end");
+        output
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        // Of a test that failed.
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        for worker in workers_of(self.pid) {
+            let _ = kill_process(Pid::from_raw(worker as i32).unwrap(), Signal::KILL);
+        }
+    }
+}
+
+fn send(pid: u32, signal: Signal) {
+    kill_process(Pid::from_raw(pid as i32).unwrap(), signal).unwrap();
+}
+
+/// True where somewhere below there is a regular file.
+fn has_file(dir: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(dir) else { return false };
+    entries.flatten().any(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => has_file(&entry.path()),
+        Ok(kind) => kind.is_file(),
+        Err(_) => false,
+    })
+}
+
+/// The figures so far are on stdout and in the record, and both say that they are not whole.
+#[track_caller]
+fn is_partial(outcome: &Outcome, word: &str) {
+    let run = outcome.only_run();
+    assert_eq!((&run["ended"], &run["complete"], &run["valid"]), (&json!("interrupted"), &json!(false), &json!(false)));
+    assert!(run["reason"].as_str().unwrap().contains(word), "{run}");
+    assert!(outcome.stdout.contains("run incomplete") && outcome.stdout.contains(word), "{}", outcome.stdout);
+    assert!(outcome.stderr.contains(word), "{}", outcome.stderr);
+}
+
+#[test]
+fn an_interrupt_gives_the_figures_so_far() {
+    for (signal, code, word) in
+        [(Signal::INT, 130, "SIGINT"), (Signal::TERM, 143, "SIGTERM"), (Signal::HUP, 129, "SIGHUP")]
+    {
+        let run = Started::new(Bench::new(ENDLESS)).at_work();
+        run.send(signal);
+        let outcome = run.end().exits(code);
+        is_partial(&outcome, word);
+        assert_eq!(outcome.ops("raise"), 1);
+        assert!(outcome.stdout.contains("\nraise "), "{}", outcome.stdout);
+        let run = outcome.only_run();
+        assert!(run["elapsed_ns"].as_u64().unwrap() > 0);
+        assert_eq!(run["total"]["errors"], 0);
+        assert_eq!(run["failures"], json!([]), "a worker that was told to end has not failed");
+    }
+}
+
+#[test]
+fn the_form_of_the_report_is_kept_when_interrupted() {
+    let run = Started::new(Bench::new(ENDLESS).args(["--format", "json"])).at_work();
+    run.send(Signal::INT);
+    let outcome = run.end().exits(130);
+    let document: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(Some(&document), outcome.record.as_ref());
+}
+
+#[test]
+fn threads_of_one_process_end_too() {
+    let run = Started::new(Bench::new(ENDLESS).args(["--process-model", "threads"])).at_work();
+    run.send(Signal::INT);
+    is_partial(&run.end().exits(130), "SIGINT");
+}
+
+#[test]
+fn an_interrupt_of_the_whole_group_ends_as_one_of_the_controller() {
+    // Ctrl-C in a terminal goes to every process of the group.
+    use std::os::unix::process::CommandExt;
+    let bench = Bench::new(ENDLESS);
+    let mut command: Command = bench.command();
+    let child = command.process_group(0).spawn().unwrap();
+    let pid = child.id();
+    let run = Started { bench, child: Some(child), pid }.at_work();
+    rustix::process::kill_process_group(Pid::from_raw(pid as i32).unwrap(), Signal::INT).unwrap();
+    let outcome = run.end().exits(130);
+    is_partial(&outcome, "SIGINT");
+    assert_eq!(outcome.only_run()["failures"], json!([]));
+}
+
+#[test]
+fn two_interrupts_end_at_once() {
+    let run = Started::new(Bench::new(ENDLESS)).at_work();
+    run.send(Signal::INT);
+    run.send(Signal::INT);
+    let outcome = run.end().exits(130);
+    is_partial(&outcome, "SIGINT");
+}
+
+#[test]
+fn runs_that_follow_do_not_take_place() {
+    let run = Started::new(Bench::new(&format!("{ENDLESS}\necho never\nrun 100000\n"))).at_work();
+    run.send(Signal::INT);
+    let outcome = run.end().exits(130);
+    is_partial(&outcome, "SIGINT");
+    assert!(!outcome.stdout.contains("never"));
+}
+
+#[test]
+fn an_interrupt_while_files_are_made_leaves_a_tree_that_says_so() {
+    let text = |entries| {
+        format!(
+            "define fileset name=f,path=$dir,entries={entries},dirwidth=1000000,size=1k,prealloc
+             define process name=p {{ thread name=t {{ flowop statfile name=s,filesetname=f }} }}
+             run 50ms\n"
+        )
+    };
+    let mut run = Started::new(Bench::new(&text(400_000)));
+    run.sees("the first file", |run| has_file(&run.bench.dir.join("f")).then_some(()));
+    run.send(Signal::INT);
+    let output = run.output();
+    let outcome = run.bench.outcome(output).exits(130);
+    let dir = run.bench.dir.clone();
+    let record = outcome.only_run();
+    assert_eq!(
+        (&record["ended"], &record["complete"], &record["elapsed_ns"]),
+        (&json!("interrupted"), &json!(false), &json!(0))
+    );
+    assert!(outcome.stdout.contains("SIGINT") && outcome.stderr.contains("SIGINT"), "{outcome:?}");
+    let mark = std::fs::read_link(dir.join("f/.wlrun")).unwrap();
+    assert!(mark.to_str().unwrap().contains("state=making"), "{}", mark.display());
+    // The next run takes it away and makes its own.
+    let next = Bench::new(&text(30)).at(&dir);
+    next.run().exits(0);
+    assert_eq!(next.files().len(), 30);
+}
+
+#[test]
+fn a_worker_that_is_killed_ends_the_run_with_its_name() {
+    let mut run = Started::new(Bench::new(ENDLESS)).at_work();
+    let workers = run.sees("three workers", |run| Some(workers_of(run.pid)).filter(|workers| workers.len() == 3));
+    let line = |pid: &u32| std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap();
+    // The second process of the plan, its second instance.
+    let victim = *workers
+        .iter()
+        .find(|pid| line(pid).split('\0').nth(2) == Some("1") && line(pid).split('\0').nth(3) == Some("1"))
+        .unwrap();
+    send(victim, Signal::KILL);
+    let outcome = run.end().exits(1).says("worker-1").says("SIGKILL");
+    let record = outcome.only_run();
+    assert_eq!(
+        (&record["ended"], &record["complete"], &record["valid"]),
+        (&json!("error"), &json!(false), &json!(false))
+    );
+    assert_eq!(record["failures"].as_array().unwrap().len(), 1, "{}", record["failures"]);
+    assert_eq!(record["failures"][0]["process"], "worker-1");
+    assert!(outcome.stdout.contains("SIGKILL") && outcome.ops("raise") == 1, "{}", outcome.stdout);
+}
+
+#[test]
+fn workers_do_not_outlive_their_controller() {
+    let mut run = Started::new(Bench::new(ENDLESS)).at_work();
+    run.sees("three workers", |run| Some(()).filter(|()| workers_of(run.pid).len() == 3));
+    run.send(Signal::KILL);
+    let outcome = run.end().exits(-9);
+    assert!(outcome.record.is_none(), "a record has its name when it is whole");
+}
+
+#[test]
+fn a_signal_before_the_start_is_an_end_too() {
+    // Three hundred processes take a while to come to the gate.
+    let text = "define fileset name=f,path=$dir,entries=2,dirwidth=2,size=0,prealloc
+                define process name=p,instances=300 { thread name=t { flowop statfile name=s,filesetname=f } }
+                run 100000\n";
+    let mut run = Started::new(Bench::new(text));
+    run.sees("the first worker", |run| (!workers_of(run.pid).is_empty()).then_some(()));
+    run.send(Signal::INT);
+    let outcome = run.end().exits(130);
+    is_partial(&outcome, "SIGINT");
+}

@@ -1,0 +1,3 @@
+set $word="never ends
+define fileset name=f,path=$dir,entries=1,dirwidth=1
+run 1
