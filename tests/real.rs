@@ -30,7 +30,7 @@ fn one_flowop(fileset: &str, flowops: &str, run: &str) -> String {
 
 /// Only looks at files.
 fn reader(fileset: &str) -> String {
-    one_flowop(fileset, "flowop statfile name=stat1,filesetname=f", "run 50ms")
+    one_flowop(fileset, "flowop statfile name=stat1,filesetname=f", "run 200ms")
 }
 
 /// A directory on tmpfs, where there is one.
@@ -67,7 +67,7 @@ fn nominal(nfiles: u32) -> BTreeMap<PathBuf, u64> {
     let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("workloads/fileserver.wl")).unwrap();
     let (head, _) = text.split_once("define process").unwrap();
     let text = format!(
-        "{}\ndefine process name=p {{ thread name=t {{ flowop statfile name=s,filesetname=bigfileset }} }}\nrun 50ms\n",
+        "{}\ndefine process name=p {{ thread name=t {{ flowop statfile name=s,filesetname=bigfileset }} }}\nrun 200ms\n",
         head.replace("prealloc=80", "prealloc=100")
     );
     let bench = Bench::new(&text).args(["--set".to_owned(), format!("nfiles={nfiles}")]);
@@ -359,11 +359,11 @@ const SET: &str = "entries=12,dirwidth=4,size=3k,prealloc=100";
 
 #[test]
 fn a_tree_of_others_is_not_written_to_and_stays_as_it_is() {
-    let write = one_flowop(SET, "flowop write name=w,filesetname=f,iosize=1k", "run 50ms");
-    let delete = one_flowop(SET, "flowop deletefile name=d,filesetname=f", "run 50ms");
-    let create = one_flowop(&SET.replace("100", "50"), "flowop createfile name=c,filesetname=f", "run 50ms");
-    let trusting = one_flowop(&format!("{SET},trusttree"), "flowop write name=w,filesetname=f,iosize=1k", "run 50ms");
-    let reusing = one_flowop(&format!("{SET},reuse"), "flowop write name=w,filesetname=f,iosize=1k", "run 50ms");
+    let write = one_flowop(SET, "flowop write name=w,filesetname=f,iosize=1k", "run 200ms");
+    let delete = one_flowop(SET, "flowop deletefile name=d,filesetname=f", "run 200ms");
+    let create = one_flowop(&SET.replace("100", "50"), "flowop createfile name=c,filesetname=f", "run 200ms");
+    let trusting = one_flowop(&format!("{SET},trusttree"), "flowop write name=w,filesetname=f,iosize=1k", "run 200ms");
+    let reusing = one_flowop(&format!("{SET},reuse"), "flowop write name=w,filesetname=f,iosize=1k", "run 200ms");
     for text in [write, delete, create, trusting, reusing] {
         let bench = Bench::new(&text);
         foreign_tree(&bench, &reader(SET));
@@ -389,7 +389,7 @@ fn a_tree_of_others_is_read() {
 #[test]
 fn adopting_adds_what_is_missing_and_takes_nothing_away() {
     let text =
-        one_flowop(SET, "flowop write name=w,filesetname=f,iosize=1k,random\nflowop closefile name=x", "run 50ms");
+        one_flowop(SET, "flowop write name=w,filesetname=f,iosize=1k,random\nflowop closefile name=x", "run 200ms");
     let bench = Bench::new(&text).args(["--adopt", "--remove"]);
     foreign_tree(&bench, &reader(SET));
     let files = bench.files();
@@ -562,7 +562,7 @@ fn too_few_descriptors_are_an_objection_with_both_numbers() {
 
 #[test]
 fn a_file_that_vanishes_is_an_error_with_its_name() {
-    let bench = Bench::new(&reader(&format!("{SET},trusttree")).replace("run 50ms", "run 100"));
+    let bench = Bench::new(&reader(&format!("{SET},trusttree")).replace("run 200ms", "run 100"));
     foreign_tree(&bench, &reader(SET));
     let files: Vec<PathBuf> = bench.files();
     let mut command = bench.command();
@@ -580,13 +580,13 @@ fn a_file_that_vanishes_is_an_error_with_its_name() {
 #[test]
 fn two_runs_of_a_file_have_a_record_each() {
     let text = format!(
-        "{}set $iosize=2k\nrun 60ms\n",
-        one_flowop(SET, "flowop read name=r,filesetname=f,iosize=$iosize", "run 50ms")
+        "{}set $iosize=2k\nrun 250ms\n",
+        one_flowop(SET, "flowop read name=r,filesetname=f,iosize=$iosize", "run 200ms")
     );
     let outcome = Bench::new(&format!("set $iosize=1k\n{text}")).run().exits(0);
     let runs = outcome.runs();
     assert_eq!(runs.len(), 2);
-    for (run, (size, length)) in runs.iter().zip([(1024, 50_000_000_u64), (2048, 60_000_000)]) {
+    for (run, (size, length)) in runs.iter().zip([(1024, 200_000_000_u64), (2048, 250_000_000)]) {
         assert_eq!((&run["ended"], &run["requested_ns"]), (&json!("time"), &json!(length)));
         assert_eq!(run["elapsed_ns"], json!(length));
         let max = run["flowops"][0]["bytes_read"].as_u64().unwrap();
@@ -686,27 +686,32 @@ fn bytes_end_a_run_too() {
 #[test]
 fn many_processes_start_and_end() {
     let text = format!(
-        "define fileset name=f,path=$dir,{SET}
-         define process name=p,instances=300 {{ thread name=t,instances=2 {{ flowop statfile name=s,filesetname=f }} }}
-         run 1\n"
+        "set mode quit alldone
+         define fileset name=f,path=$dir,{SET}
+         define process name=p,instances=300 {{ thread name=t,instances=2 {{
+           flowop statfile name=s,filesetname=f
+           flowop finishoncount name=e,value=7,target=s
+         }} }}
+         run\n"
     );
     let bench = Bench::new(&text);
     let child = bench.command().spawn().unwrap();
     let controller = child.id();
     let outcome = bench.outcome(child.wait_with_output().unwrap()).exits(0);
     assert_eq!(workers_of(controller), [0; 0]);
-    assert_eq!(ended(&outcome), ("time".into(), true, true));
+    assert_eq!(ended(&outcome), ("done".into(), true, true));
     assert_eq!(outcome.flowop("s")["instances"], 600);
-    assert!(outcome.ops("s") > 600);
+    assert_eq!(outcome.ops("s"), 600 * 7);
 }
 
 #[test]
 fn thousands_of_threads_in_a_process_start_and_end() {
-    let text = one_flowop(SET, "flowop statfile name=s,filesetname=f\nflowop delay name=w,value=10ms", "run 1")
+    let flowops = "flowop statfile name=s,filesetname=f\nflowop finishoncount name=e,value=3,target=s";
+    let text = format!("set mode quit alldone\n{}", one_flowop(SET, flowops, "run"))
         .replace("thread name=t", "thread name=t,instances=2000");
     let outcome = Bench::new(&text).run().exits(0);
     assert_eq!(outcome.flowop("s")["instances"], 2000);
-    assert!(outcome.ops("s") >= 2000, "each came to its turn: {}", outcome.ops("s"));
+    assert_eq!(outcome.ops("s"), 2000 * 3);
 }
 
 #[test]
