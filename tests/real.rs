@@ -485,9 +485,11 @@ fn trees_stay_and_are_made_anew_or_reused() {
     bench.run().exits(0);
     let made = sizes(&bench);
     assert_eq!(made.len(), 12);
-    std::fs::write(bench.dir.join("f/left.txt"), "").unwrap();
     bench.run().exits(0);
     assert_eq!(sizes(&bench), made, "a tree of ours is emptied and made anew");
+    std::fs::write(bench.dir.join("f/left.txt"), "").unwrap();
+    bench.run().exits(3).says("f/left.txt");
+    assert_eq!(sizes(&bench).len(), 13, "something that wlrun did not make is in it: nothing was removed");
 
     let files: Vec<PathBuf> = bench.files().iter().map(|path| bench.dir.join(path)).collect();
     std::fs::write(bench.dir.join("f/left.txt"), "").unwrap();

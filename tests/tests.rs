@@ -9,6 +9,7 @@ mod docs;
 mod exact;
 mod layers;
 mod real;
+mod regressions;
 mod signals;
 mod support;
 mod workloads;

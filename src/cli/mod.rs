@@ -179,8 +179,16 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            let _ = error.print();
-            return if error.use_stderr() { exit::USAGE } else { exit::OK }.into();
+            let asked_for = !error.use_stderr();
+            return match error.print() {
+                Err(why) if asked_for && why.kind() != std::io::ErrorKind::BrokenPipe => {
+                    complain(&format!("the output cannot be written: {why}"));
+                    exit::FAILED
+                }
+                _ if asked_for => exit::OK,
+                _ => exit::USAGE,
+            }
+            .into();
         }
     };
     let exit = match cli.command {

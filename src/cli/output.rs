@@ -4,6 +4,7 @@ use crate::record::RunRecord;
 use crate::report::{RENDERERS, RendererDef};
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// A form of report.
@@ -30,21 +31,22 @@ pub(super) fn parse_out(text: &str) -> Result<(Format, PathBuf), String> {
     Ok((parse_format(format)?, PathBuf::from(file)))
 }
 
-/// A file that will hold a report. It is opened before the run, so that a run is not lost to a mistyped path. A new
-/// file takes its name when the report is whole, so that nobody reads half of one; a path that is there, be it a file, a
-/// link or a device, stays what it is and is written to.
+/// A file that will hold a report. It is opened before the run, so that a run is not lost to a mistyped path, and takes
+/// its name when the report is whole, so that nobody reads half of one. A link, a device, or a file with several names
+/// stays what it is and is written to.
 #[derive(Debug)]
 pub(super) struct Pending {
     format: Format,
     path: PathBuf,
-    /// Beside the path, where that is new.
+    /// Beside the path; none where that is written to itself.
     temporary: Option<PathBuf>,
     file: fs::File,
 }
 
 impl Pending {
     pub(super) fn open(format: Format, path: &Path) -> io::Result<Self> {
-        if path.symlink_metadata().is_ok() {
+        let there = path.symlink_metadata().ok();
+        if there.as_ref().is_some_and(|there| !there.is_file() || there.nlink() > 1) {
             // A link that leads nowhere yet is followed too.
             let file = fs::OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
             return Ok(Pending { format, path: path.to_owned(), temporary: None, file });
@@ -53,6 +55,9 @@ impl Pending {
         name.push(format!(".{}.tmp", std::process::id()));
         let temporary = path.with_file_name(name);
         let file = fs::OpenOptions::new().write(true).create_new(true).open(&temporary)?;
+        if let Some(there) = there {
+            file.set_permissions(there.permissions())?;
+        }
         Ok(Pending { format, path: path.to_owned(), temporary: Some(temporary), file })
     }
 

@@ -82,7 +82,8 @@ pub static TIME: &[AttributeDef] =
     &[AttributeDef::new("value", Kind::Duration, "how long; a plain number is seconds").required().random()];
 
 /// All groups, for the reference and for names that a flowop does not honour.
-pub static ALL: &[&[AttributeDef]] = &[COMMON, SLOT, FILE, INDEX, OPEN, IOSIZE, OFFSET, RANGE, SOURCE, TARGET, COUNT];
+pub static ALL: &[&[AttributeDef]] =
+    &[COMMON, SLOT, FILE, INDEX, OPEN, IOSIZE, OFFSET, RANGE, SOURCE, TARGET, COUNT, BYTES, TIME];
 
 /// Attributes of filebench's flowops that no flowop here has yet.
 pub const PLANNED: &[&str] = &["blocking", "highwater", "possetname"];

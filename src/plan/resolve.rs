@@ -36,6 +36,7 @@ pub fn plan(file: &SourceFile, ast: &Ast, options: &Options, diagnostics: &mut D
         scope,
         options,
         dialect,
+        sign,
         filesets: Vec::new(),
         specs: Vec::new(),
         processes: Vec::new(),
@@ -47,9 +48,6 @@ pub fn plan(file: &SourceFile, ast: &Ast, options: &Options, diagnostics: &mut D
         ran: false,
         garbled,
     };
-    if let (Dialect::Filebench14, Some((span, word))) = (dialect, sign) {
-        resolver.note_dialect(span, word);
-    }
     for statement in &ast.statements {
         if !resolver.statement(&statement.value, statement.span) {
             break;
@@ -128,6 +126,8 @@ struct Resolver<'a, 'd> {
     scope: Scope<'d>,
     options: &'a Options,
     dialect: Dialect,
+    /// What showed the dialect.
+    sign: Option<(Span, &'static str)>,
     filesets: Vec<FilesetDef<'a>>,
     specs: Vec<fileset::Spec>,
     processes: Vec<ProcessDef<'a>>,
@@ -148,13 +148,13 @@ impl<'a> Resolver<'a, '_> {
         self.scope.diagnostics.push(diagnostic);
     }
 
-    fn note_dialect(&mut self, span: Span, word: &str) {
-        let diagnostic = Diagnostic::warning(
-            span,
-            format!("'{word}' shows a workload of filebench 1.4: a constant size is the mean of a gamma distribution"),
-            "of filebench 1.4",
-        );
-        self.push(diagnostic.help("write filesizegamma=0 at a fileset for files that are all of its size"));
+    /// Says that a constant size is not taken as one, and why.
+    fn note_dialect(&mut self, size: Span) {
+        let Some((span, word)) = self.sign else { return };
+        let message = "the constant size is the mean of a gamma distribution, as in filebench 1.4";
+        let diagnostic = Diagnostic::warning(size, message, "files of many sizes, this one on average")
+            .also(span, format!("'{word}' shows a workload of filebench 1.4"));
+        self.push(diagnostic.help("write filesizegamma=0 at the fileset for files that are all of its size"));
     }
 
     /// Carries one statement out; false where the workload ends there.
@@ -450,6 +450,12 @@ impl<'a> Resolver<'a, '_> {
             _ if self.dialect == Dialect::Filebench14 && !single => 1.5,
             _ => 0.0,
         };
+        let constant = matches!(attributes.quantity("size"), Some(Quantity::Fixed(1..)));
+        if let (true, true, None, Some(place)) =
+            (constant, gamma > 0.0, attributes.get("filesizegamma"), attributes.span("size"))
+        {
+            self.note_dialect(place);
+        }
         let size = match attributes.quantity("size") {
             Some(Quantity::Fixed(n)) if gamma > 0.0 && n > 0 => Draw::Gamma { mean: n as f64, shape: gamma },
             Some(quantity) => draw(quantity),
@@ -458,9 +464,9 @@ impl<'a> Resolver<'a, '_> {
         };
         let entries = if single { 1 } else { self.once(&name, "entries", &attributes).min(4_000_000_000) };
         let leafdirs = self.once(&name, "leafdirs", &attributes).min(1_000_000_000);
-        // A value that could not be read is reported, and no number.
-        let known = |attribute| !matches!(attributes.get(attribute), Some(Typed::Flag(_)));
-        if entries == 0 && leafdirs == 0 && known("entries") && known("leafdirs") {
+        // What could not be read is reported, and may be what seems to be missing.
+        let certain = !self.scope.diagnostics.has_errors();
+        if entries == 0 && leafdirs == 0 && certain {
             self.push(Diagnostic::warning(
                 span,
                 format!("the fileset '{name}' has no files and no leaf directories"),
@@ -468,7 +474,7 @@ impl<'a> Resolver<'a, '_> {
             ));
         }
         let width = attributes.quantity("dirwidth");
-        if width.is_none() && !single && entries + leafdirs > 0 {
+        if width.is_none() && !single && entries + leafdirs > 0 && certain {
             let diagnostic = Diagnostic::warning(
                 span,
                 format!("the fileset '{name}' has no dirwidth"),
@@ -550,7 +556,9 @@ impl<'a> Resolver<'a, '_> {
             (rate > 0).then_some(rate)
         });
         let processes: Vec<ProcessPlan> = (0..self.processes.len()).filter_map(|at| self.process(at)).collect();
-        if !processes.is_empty() && processes.iter().all(|process| process.instances == 0) {
+        let none = !processes.is_empty() && processes.iter().all(|process| process.instances == 0);
+        // A number that could not be read is reported already.
+        if none && !self.scope.diagnostics.has_errors() {
             let span = self.processes[0].span;
             self.push(Diagnostic::error(
                 span,
@@ -842,7 +850,9 @@ impl<'a> Resolver<'a, '_> {
     }
 
     fn end(&mut self, file: &SourceFile) {
-        let end = Span::new(file.text.len(), file.text.len());
+        // The last thing that is written: a place that can be shown.
+        let last = file.text.trim_end().char_indices().last();
+        let end = last.map_or_else(Span::default, |(at, c)| Span::new(at, at + c.len_utf8()));
         if !self.ran {
             if self.options.runtime_ns.is_some() {
                 self.run(None, None);

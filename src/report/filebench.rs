@@ -130,7 +130,7 @@ mod tests {
             render(&record),
             "wlrun 0.1.0\n\
              0.000: Run took 0 seconds...\n\
-             0.000: run incomplete: an operation failed after 0 ns\n\
+             0.000: run incomplete: an operation failed\n\
              0.000: 1 operation failed\n\
              0.000: Per-Operation Breakdown\n\
              read1                0ops        0ops/s   0.0mb/s    0.000ms/op [0.000ms - 0.000ms]\n\

@@ -49,13 +49,15 @@ fn ending(run: &Run) -> Vec<String> {
     });
     let mut lines = Vec::new();
     if !run.complete {
-        lines.push(format!("run incomplete: {reason} after {elapsed}"));
+        // A run that did not come to its start has no time.
+        let after = if run.elapsed_ns > 0 { format!(" after {elapsed}") } else { String::new() };
+        lines.push(format!("run incomplete: {reason}{after}"));
     } else if run.ended != Ended::Time {
         let of = run.requested_ns.map(|asked| format!(" of {}", units::duration(asked))).unwrap_or_default();
         lines.push(format!("run ended after {elapsed}{of}: {reason}"));
     }
     if run.complete && !run.valid {
-        lines.push("run not valid: do not use its figures as a result".into());
+        lines.push(format!("run not valid, its figures are no result: {reason}"));
     }
     lines.iter().map(|line| line_of(line)).collect()
 }
@@ -91,7 +93,9 @@ mod tests {
         let mut run = sample().runs.remove(0);
         assert_eq!(ending(&run), [""; 0]);
         run.valid = false;
-        assert_eq!(ending(&run), ["run not valid: do not use its figures as a result"]);
+        run.reason = Some("no operation finished".into());
+        assert_eq!(ending(&run), ["run not valid, its figures are no result: no operation finished"]);
+        run.reason = None;
         run.complete = false;
         run.ended = Ended::Interrupted;
         run.requested_ns = Some(60_000_000_000);

@@ -1,0 +1,203 @@
+//! Faults that were found once, each with a test for its kind.
+
+use crate::support::{Bench, Outcome, WLRUN};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const SET: &str = "entries=20,size=4k,dirwidth=20,prealloc";
+
+fn workload(set: &str, flowop: &str) -> String {
+    format!(
+        "define fileset name=u,path=$dir,{set}\n\
+         define process name=p {{ thread name=t {{ {flowop} }} }}\nrun 1\n"
+    )
+}
+
+/// Files of somebody who is not wlrun, under the names that a file set gives.
+fn foreign_files(dir: &Path, count: usize) {
+    let holder = dir.join("u/00000001");
+    std::fs::create_dir_all(&holder).unwrap();
+    for serial in 1..=count {
+        std::fs::write(holder.join(format!("{serial:08}")), format!("precious {serial}")).unwrap();
+    }
+}
+
+fn contents(bench: &Bench) -> Vec<String> {
+    bench
+        .files()
+        .iter()
+        .map(|path| String::from_utf8_lossy(&std::fs::read(bench.dir.join(path)).unwrap()).into())
+        .collect()
+}
+
+/// What was there before is never removed from an adopted tree, whatever the workload does.
+#[test]
+fn adopting_a_tree_never_removes_what_was_in_it() {
+    let delete = "flowop createfile name=c,filesetname=u,fd=1 flowop deletefile name=e,fd=1 flowop closefile name=k,fd=1 \
+                  flowop deletefile name=d,filesetname=u,iters=3";
+    let bench = Bench::new(&workload("entries=20,size=4k,dirwidth=20,prealloc=0", delete)).args(["--adopt"]);
+    foreign_files(&bench.dir, 15);
+    let before = contents(&bench);
+    let outcome = bench.run().exits(0);
+    assert!(outcome.ops("e") > 0 && outcome.ops("d") > 0 || outcome.flowop("d")["skipped"].as_u64() > Some(0));
+    let after = contents(&bench);
+    assert!(before.iter().all(|content| after.contains(content)), "{after:?}");
+}
+
+/// A mark beside data that it was not made for is no leave to remove the data.
+#[test]
+fn a_mark_that_was_copied_gives_no_leave() {
+    let bench = Bench::new(&workload(SET, "flowop statfile name=s,filesetname=u"));
+    bench.run().exits(0);
+    let other = bench.dir.join("other");
+    std::fs::create_dir_all(other.join("u")).unwrap();
+    std::fs::write(other.join("u/data.txt"), "precious").unwrap();
+    symlink(std::fs::read_link(bench.dir.join("u/.wlrun")).unwrap(), other.join("u/.wlrun")).unwrap();
+    let text = workload(SET, "flowop statfile name=s,filesetname=u");
+    Bench::new(&text).at(&other).run().exits(3);
+    assert_eq!(std::fs::read_to_string(other.join("u/data.txt")).unwrap(), "precious");
+}
+
+/// A report is written through what is there: a link stays a link, and keeps leading where it led.
+#[test]
+fn a_report_does_not_replace_a_link_a_second_name_or_a_mode() {
+    let bench = Bench::new(&workload(SET, "flowop statfile name=s,filesetname=u")).args(["--engine", "fake:other=1ms"]);
+    let path = |name: &str| bench.scratch.path().join(name);
+    symlink("target.json", path("link.json")).unwrap();
+    std::fs::write(path("named.json"), "old").unwrap();
+    std::fs::hard_link(path("named.json"), path("second.json")).unwrap();
+    std::fs::write(path("secret.json"), "old").unwrap();
+    std::fs::set_permissions(path("secret.json"), std::fs::Permissions::from_mode(0o600)).unwrap();
+    for name in ["link.json", "named.json", "secret.json"] {
+        let words = ["test.wl", "--dir", bench.dir.to_str().unwrap(), "--engine", "fake:other=1ms", "--json", name];
+        let status =
+            Command::new(WLRUN).args(words).current_dir(bench.scratch.path()).stdout(Stdio::null()).status().unwrap();
+        assert!(status.success(), "{name}");
+    }
+    assert!(path("link.json").is_symlink());
+    for name in ["target.json", "second.json", "secret.json"] {
+        assert!(std::fs::read_to_string(path(name)).unwrap().starts_with('{'), "{name}");
+    }
+    assert_eq!(path("secret.json").metadata().unwrap().mode() & 0o777, 0o600);
+}
+
+/// Where stdout is a file, /dev/stdout is a link to it, and must be one afterwards.
+#[test]
+fn the_standard_output_may_be_named_as_a_path() {
+    let bench = Bench::new(&workload(SET, "flowop statfile name=s,filesetname=u"));
+    let out = bench.scratch.path().join("out");
+    let words = ["test.wl", "--dir", bench.dir.to_str().unwrap(), "--engine", "fake:other=1ms", "--json"];
+    let status = Command::new(WLRUN)
+        .args(words)
+        .arg("/proc/self/fd/1")
+        .current_dir(bench.scratch.path())
+        .stdout(std::fs::File::create(&out).unwrap())
+        .status()
+        .unwrap();
+    assert!(status.success());
+    assert!(std::fs::read_to_string(out).unwrap().contains("\"schema_version\""));
+}
+
+#[test]
+fn two_reports_to_one_path_are_a_mistake_of_the_command_line() {
+    let bench = Bench::new(&workload(SET, "flowop statfile name=s,filesetname=u"));
+    let json = format!("text={}", bench.json_path().display());
+    let outcome = bench.args(["--out", &json]).run().exits(2).says("two reports");
+    assert_eq!(outcome.stdout, "");
+}
+
+/// `..` in --dir is a way to write a directory, not a way out of one.
+#[test]
+fn the_directory_may_be_written_with_dots() {
+    let bench = Bench::new(&workload(SET, "flowop statfile name=s,filesetname=u")).args(["--engine", "fake:other=1ms"]);
+    std::fs::create_dir(bench.scratch.path().join("here")).unwrap();
+    for dir in ["../dir", "../dir/.", "..//dir", ".."] {
+        let words = ["../test.wl", "--engine", "fake:other=1ms", "--dir", dir];
+        let output = Command::new(WLRUN).args(words).current_dir(bench.scratch.path().join("here")).output().unwrap();
+        assert!(output.status.success(), "{dir}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    let words = ["../test.wl", "--dir", "../nowhere"];
+    let output = Command::new(WLRUN).args(words).current_dir(bench.scratch.path().join("here")).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}
+
+/// A run in which no operation finished has no result, however it ended.
+#[test]
+fn a_run_in_which_nothing_was_done_is_not_valid() {
+    for flowop in [
+        "flowop statfile name=s,filesetname=u,iters=0",
+        "flowop delay name=d,value=1h",
+        "flowop createfile name=c,filesetname=u,fd=1 flowop closefile name=k,fd=1",
+    ] {
+        let outcome = Bench::new(&workload(SET, flowop)).run().exits(1).says("no operation finished");
+        assert_eq!(outcome.only_run()["valid"], false, "{flowop}");
+    }
+}
+
+/// A request that cannot fit the thread's memory is found before anything is made.
+#[test]
+fn a_request_larger_than_the_memory_is_a_mistake_of_the_workload() {
+    let text = workload(SET, "flowop read name=r,filesetname=u,iosize=8k").replace("name=t", "name=t,memsize=4k");
+    let bench = Bench::new(&text);
+    bench.check().exits(2).says("memsize").says("8192");
+    bench.run().exits(2);
+    assert_eq!(bench.files().len(), 0);
+}
+
+/// nohup leaves SIGHUP ignored; so does wlrun.
+#[test]
+fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
+    let bench = Bench::new(&workload(SET, "flowop statfile name=s,filesetname=u")).under([
+        "bash",
+        "-c",
+        "trap '' HUP; kill -HUP $$; \"$@\" & job=$!; kill -HUP $job; wait $job",
+        "bash",
+    ]);
+    let outcome: Outcome = bench.run().exits(0);
+    assert!(outcome.ops("s") > 0);
+}
+
+/// Nothing is made for a run that this machine cannot carry.
+#[test]
+fn a_refused_run_leaves_no_directory() {
+    let text = workload(SET, "flowop statfile name=s,filesetname=u").replace("name=t", "name=t,instances=9000000");
+    let bench = Bench::new(&text);
+    let dir = bench.dir.join("new");
+    let bench = bench.at(&dir).args(["--mkdir"]);
+    bench.run().exits(1).says("possible");
+    assert!(!dir.exists());
+}
+
+/// An interval has a floor: shorter ones would fill the record and measure themselves.
+#[test]
+fn intervals_are_not_shorter_than_the_reading_of_the_counters() {
+    let bench = Bench::new(&workload(SET, "flowop statfile name=s,filesetname=u")).args(["--interval", "1us"]);
+    bench.run().exits(2).says("10ms");
+}
+
+/// What a finding is about is not hidden by a line of garbage.
+#[test]
+fn a_line_of_garbage_is_not_echoed() {
+    let outcome = Bench::new(&"@#!{ ".repeat(40_000)).check().exits(2);
+    assert!(outcome.stderr.len() < 100_000, "{} bytes", outcome.stderr.len());
+}
+
+/// Two runs in one directory: the second is told, and the first keeps its files.
+#[test]
+fn a_second_run_does_not_take_the_tree_from_under_the_first() {
+    let bench = Bench::new(&workload(SET, "flowop statfile name=s,filesetname=u")).args(["--runtime", "20"]);
+    let mut first = bench.command().spawn().unwrap();
+    // The mark says `ready` once the files are made; the lock is held from before that on.
+    let mark = bench.dir.join("u/.wlrun");
+    while !std::fs::read_link(&mark).is_ok_and(|text| text.to_string_lossy().contains("state=ready")) {
+        assert!(first.try_wait().unwrap().is_none(), "the first run has ended");
+        std::thread::yield_now();
+    }
+    let text = workload(SET, "flowop statfile name=s,filesetname=u");
+    Bench::new(&text).at(&bench.dir).run().exits(3).says("another wlrun");
+    assert_eq!(bench.files().len(), 20);
+    rustix::process::kill_process(rustix::process::Pid::from_child(&first), rustix::process::Signal::INT).unwrap();
+    let output = first.wait_with_output().unwrap();
+    assert_eq!(bench.outcome(output).exits(130).runs().len(), 1);
+}
