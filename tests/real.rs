@@ -351,7 +351,7 @@ fn the_seed_decides_the_tree() {
 fn foreign_tree(bench: &Bench, text: &str) {
     let maker = Bench::new(&text.replace("trusttree", "reuse").replace(",readonly", "")).at(&bench.dir);
     maker.run().exits(0);
-    std::fs::remove_file(bench.dir.join("f/.wlrun")).unwrap();
+    crate::support::unmark(&bench.dir.join("f"));
     std::fs::write(bench.dir.join("f/keep.txt"), "not yours").unwrap();
 }
 
@@ -404,7 +404,7 @@ fn adopting_adds_what_is_missing_and_takes_nothing_away() {
     let kept = std::fs::read(&longer).unwrap();
     assert_eq!(kept.len(), 9000, "a file of others is not cut");
     assert!(kept[3072..].iter().all(|byte| *byte == 7));
-    assert!(!bench.dir.join("f/.wlrun").exists() && bench.dir.join("f/.wlrun").symlink_metadata().is_err());
+    assert_eq!(crate::support::mark(&bench.dir.join("f")), None);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Faults that were found once, each with a test for its kind.
 
-use crate::support::{Bench, Outcome, WLRUN};
+use crate::support::{Bench, Outcome, WLRUN, mark};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -51,9 +51,11 @@ fn a_mark_that_was_copied_gives_no_leave() {
     let bench = Bench::new(&workload(SET, "flowop statfile name=s,filesetname=u"));
     bench.run().exits(0);
     let other = bench.dir.join("other");
-    std::fs::create_dir_all(other.join("u")).unwrap();
+    std::fs::create_dir_all(other.join("u/.wlrun").join(mark(&bench.dir.join("u")).unwrap())).unwrap();
+    // As `cp -a` copies the attribute, where there are some.
+    let text = mark(&bench.dir.join("u")).unwrap();
+    let _ = rustix::fs::setxattr(other.join("u"), "user.wlrun", text.as_bytes(), rustix::fs::XattrFlags::empty());
     std::fs::write(other.join("u/data.txt"), "precious").unwrap();
-    symlink(std::fs::read_link(bench.dir.join("u/.wlrun")).unwrap(), other.join("u/.wlrun")).unwrap();
     let text = workload(SET, "flowop statfile name=s,filesetname=u");
     Bench::new(&text).at(&other).run().exits(3);
     assert_eq!(std::fs::read_to_string(other.join("u/data.txt")).unwrap(), "precious");
@@ -189,8 +191,7 @@ fn a_second_run_does_not_take_the_tree_from_under_the_first() {
     let bench = Bench::new(&workload(SET, "flowop statfile name=s,filesetname=u")).args(["--runtime", "20"]);
     let mut first = bench.command().spawn().unwrap();
     // The mark says `ready` once the files are made; the lock is held from before that on.
-    let mark = bench.dir.join("u/.wlrun");
-    while !std::fs::read_link(&mark).is_ok_and(|text| text.to_string_lossy().contains("state=ready")) {
+    while !mark(&bench.dir.join("u")).is_some_and(|text| text.contains("state=ready")) {
         assert!(first.try_wait().unwrap().is_none(), "the first run has ended");
         std::thread::yield_now();
     }

@@ -109,7 +109,7 @@ impl Bench {
         }
     }
 
-    /// Paths of all files below `--dir`, relative to it, in order. wlrun's own mark is a symbolic link, no file.
+    /// Paths of all files below `--dir`, relative to it, in order. The mark of ownership is none of them.
     pub fn files(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         walk(&self.dir, &mut found);
@@ -133,6 +133,19 @@ fn walk(dir: &Path, found: &mut Vec<PathBuf>) {
             found.push(entry.path());
         }
     }
+}
+
+/// What the mark of a tree says; none where it has none.
+pub fn mark(root: &Path) -> Option<String> {
+    let fd = std::fs::File::open(root).ok()?;
+    let record = wlrun::fileset::owner::read(std::os::fd::AsFd::as_fd(&fd)).unwrap();
+    record.map(|record| record.to_string())
+}
+
+/// Takes the mark of a tree away: it is a stranger's from then on.
+pub fn unmark(root: &Path) {
+    let fd = std::fs::File::open(root).unwrap();
+    wlrun::fileset::owner::erase(std::os::fd::AsFd::as_fd(&fd)).unwrap();
 }
 
 /// What came of a command.

@@ -294,8 +294,7 @@ pub fn remove(root: &Path, cancel: &AtomicBool) -> Result<Removed, CreateError> 
     let removed = AtomicU64::new(0);
     mark_before_emptying(&tree, record.layout)?;
     tree.empty(&removed, cancel).map_err(|error| error.leaving(LEFT_MARKED))?;
-    rustix::fs::unlinkat(tree.fd(), owner::NAME, AtFlags::empty())
-        .map_err(|error| CreateError::io("remove the mark of", root, error))?;
+    owner::erase(tree.fd()).map_err(|error| CreateError::io("remove the mark of", root, error))?;
     tree.remove()?;
     Ok(Removed { objects: removed.into_inner() + 1 })
 }
@@ -1001,7 +1000,7 @@ mod tests {
         /// A tree of the same shape that somebody else made.
         fn foreign(&self) {
             self.prepare().unwrap();
-            std::fs::remove_file(self.root().join(".wlrun")).unwrap();
+            owner::erase(std::fs::File::open(self.root()).unwrap().as_fd()).unwrap();
         }
 
         /// Paths, sizes and times of change of everything.

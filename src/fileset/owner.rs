@@ -1,31 +1,33 @@
 //! The mark of ownership that each tree made by wlrun carries.
 //!
-//! It is a **symbolic link** named `.wlrun` in the tree's root directory. It points nowhere; its target text is the
-//! record:
+//! It is the extended attribute `user.wlrun` of the tree's root directory:
 //!
 //! ```text
 //! wlrun 1 state=ready layout=0123456789abcdef inode=131 made=1700000000 pid=4711
 //! ```
 //!
-//! The inode number is that of the directory: a mark that was copied into another directory is none.
+//! The inode number is that of the directory: a mark that was copied to another directory is none.
 //!
-//! Why a link: `symlink` is atomic, so there is never half a record; it needs no data block, so it can be made where no
-//! block is free; tools that count or read files do not take it for one of the workload's; and it works on every POSIX
-//! file system, NFS included. Where there are no symbolic links (EPERM, EOPNOTSUPP, ENOSYS), a regular file of the same
-//! name holds the text.
+//! Why an attribute: whoever counts, lists or measures what is in a tree finds nothing of ours in it, and it changes in
+//! one step. Where there are no extended attributes (NFS before 4.2, some FUSE file systems), a **directory** `.wlrun`
+//! in the root takes its place, and the record is the name of the one empty directory in it: every file system has
+//! directories, and that record changes by `rename`, in one step too.
 //!
 //! `state=making` says that a run began to build or change the tree and has not finished: what it died over is whatever
 //! it left. Nothing is ever emptied, cut or removed in a tree without this mark.
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, XattrFlags};
 use rustix::io::Errno;
 use std::ffi::{CStr, CString};
 use std::fmt;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-/// The name of the mark in the root directory of a tree.
+/// The attribute of the root directory.
+const ATTRIBUTE: &CStr = c"user.wlrun";
+
+/// The name of the directory that stands for the attribute where there are none.
 pub const NAME: &CStr = c".wlrun";
 
 /// How far the making of a tree has come.
@@ -100,30 +102,59 @@ impl fmt::Display for Record {
 ///
 /// Where it cannot be read.
 pub fn read(root: BorrowedFd<'_>) -> io::Result<Option<Record>> {
-    let text = match rustix::fs::readlinkat(root, NAME, Vec::new()) {
-        Ok(text) => text.into_bytes(),
-        Err(Errno::NOENT) => return Ok(None),
-        Err(Errno::INVAL) => match read_file(root)? {
+    let inode = rustix::fs::fstat(root)?.st_ino;
+    let text = match read_attribute(root)? {
+        Some(text) => text,
+        None => match read_directory(root)? {
             Some(text) => text,
             None => return Ok(None),
         },
-        Err(error) => return Err(error.into()),
     };
-    let inode = rustix::fs::fstat(root)?.st_ino;
     Ok(std::str::from_utf8(&text).ok().and_then(Record::parse).filter(|record| record.inode == inode))
 }
 
-fn read_file(root: BorrowedFd<'_>) -> io::Result<Option<Vec<u8>>> {
-    // NONBLOCK: the name may be taken by a pipe, which would wait for a writer.
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let stat = rustix::fs::statat(root, NAME, AtFlags::SYMLINK_NOFOLLOW)?;
-    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-        return Ok(None);
+fn read_attribute(root: BorrowedFd<'_>) -> io::Result<Option<Vec<u8>>> {
+    let directory = match open(root, c".") {
+        Ok(directory) => directory,
+        // Somebody else's, and closed to us: no tree of ours.
+        Err(Errno::ACCESS) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let mut text = vec![0; 4096];
+    match rustix::fs::fgetxattr(&directory, ATTRIBUTE, &mut text) {
+        Ok(length) => {
+            text.truncate(length);
+            Ok(Some(text))
+        }
+        Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::NOSYS | Errno::RANGE) => Ok(None),
+        Err(error) => Err(error.into()),
     }
-    let file = rustix::fs::openat(root, NAME, flags, Mode::empty())?;
-    let mut text = Vec::new();
-    io::Read::read_to_end(&mut io::Read::take(std::fs::File::from(file), 4096), &mut text)?;
-    Ok(Some(text))
+}
+
+fn read_directory(root: BorrowedFd<'_>) -> io::Result<Option<Vec<u8>>> {
+    let mark = match open(root, NAME) {
+        Ok(mark) => mark,
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    // Two records are none: nobody can say which holds.
+    Ok(<[CString; 1]>::try_from(entries(&mark)?).ok().map(|[name]| name.into_bytes()))
+}
+
+fn open(at: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(at, name, flags, Mode::empty())
+}
+
+fn entries(directory: &OwnedFd) -> Result<Vec<CString>, Errno> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(directory)? {
+        let entry = entry?;
+        if entry.file_name() != c"." && entry.file_name() != c".." {
+            names.push(entry.file_name().to_owned());
+        }
+    }
+    Ok(names)
 }
 
 /// Puts a record into a tree's root directory, in the place of one that is there, in one step.
@@ -133,30 +164,64 @@ fn read_file(root: BorrowedFd<'_>) -> io::Result<Option<Vec<u8>>> {
 /// Where it cannot be written.
 pub fn write(root: BorrowedFd<'_>, record: &Record) -> io::Result<()> {
     let text = record.to_string();
-    let temporary = temporary();
-    let mut made = rustix::fs::symlinkat(&*text, root, &temporary);
-    if made == Err(Errno::EXIST) {
-        // Of a run that died between the two steps, under the same process number.
-        rustix::fs::unlinkat(root, &temporary, AtFlags::empty())?;
-        made = rustix::fs::symlinkat(&*text, root, &temporary);
+    match rustix::fs::fsetxattr(open(root, c".")?, ATTRIBUTE, text.as_bytes(), XattrFlags::empty()) {
+        Ok(()) => {
+            // Of a time when there were no attributes here.
+            let _ = erase_at(root, NAME);
+            Ok(())
+        }
+        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::PERM) => write_directory(root, &text),
+        Err(error) => Err(error.into()),
     }
-    match made {
-        Ok(()) => {}
-        Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS) => write_file(root, &temporary, &text)?,
+}
+
+fn write_directory(root: BorrowedFd<'_>, text: &str) -> io::Result<()> {
+    let text = CString::new(text).expect("no NUL in it");
+    match open(root, NAME) {
+        Ok(mark) => {
+            if let [old] = entries(&mark)?.as_slice() {
+                return Ok(rustix::fs::renameat(&mark, old.as_c_str(), &mark, &text)?);
+            }
+        }
+        Err(Errno::NOENT) => {}
         Err(error) => return Err(error.into()),
     }
-    rustix::fs::renameat(root, &temporary, root, NAME).map_err(|error| {
-        let _ = rustix::fs::unlinkat(root, &temporary, AtFlags::empty());
+    let temporary = temporary();
+    // Of a run that died between the steps, under the same process number.
+    erase_at(root, &temporary)?;
+    let mode = Mode::from_raw_mode(0o755);
+    rustix::fs::mkdirat(root, &temporary, mode)?;
+    let made = open(root, &temporary)
+        .and_then(|mark| rustix::fs::mkdirat(&mark, &text, mode))
+        .and_then(|()| rustix::fs::renameat(root, &temporary, root, NAME));
+    made.map_err(|error| {
+        let _ = erase_at(root, &temporary);
         error.into()
     })
 }
 
-fn write_file(root: BorrowedFd<'_>, temporary: &CStr, text: &str) -> io::Result<()> {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = rustix::fs::openat(root, temporary, flags, Mode::from_raw_mode(0o644))?;
-    io::Write::write_all(&mut std::fs::File::from(file), text.as_bytes()).inspect_err(|_| {
-        let _ = rustix::fs::unlinkat(root, temporary, AtFlags::empty());
-    })
+/// Takes the mark away, where there is one.
+///
+/// # Errors
+///
+/// Where it cannot be removed.
+pub fn erase(root: BorrowedFd<'_>) -> io::Result<()> {
+    match rustix::fs::fremovexattr(open(root, c".")?, ATTRIBUTE) {
+        Ok(()) | Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::NOSYS | Errno::PERM) => erase_at(root, NAME),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn erase_at(root: BorrowedFd<'_>, name: &CStr) -> io::Result<()> {
+    let mark = match open(root, name) {
+        Ok(mark) => mark,
+        Err(Errno::NOENT) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    for entry in entries(&mark)? {
+        rustix::fs::unlinkat(&mark, &entry, AtFlags::REMOVEDIR)?;
+    }
+    Ok(rustix::fs::unlinkat(root, name, AtFlags::REMOVEDIR)?)
 }
 
 fn temporary() -> CString {
@@ -181,63 +246,89 @@ pub fn inspect(root: &Path) -> io::Result<Option<Record>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::symlink;
 
-    #[test]
-    fn a_record_is_read_as_it_was_written() {
+    fn names(directory: &Path) -> Vec<String> {
+        fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    fn root() -> (tempfile::TempDir, fs::File) {
         let directory = tempfile::tempdir().unwrap();
-        let fd = std::fs::File::open(directory.path()).unwrap();
-        assert_eq!(inspect(directory.path()).unwrap(), None);
-        let inode = rustix::fs::fstat(&fd).unwrap().st_ino;
-        let record = Record { state: State::Making, layout: 0xab, inode, made: 7, pid: 9 };
-        write(fd.as_fd(), &record).unwrap();
-        let target = std::fs::read_link(directory.path().join(".wlrun")).unwrap();
-        let expected = format!("wlrun 1 state=making layout=00000000000000ab inode={inode} made=7 pid=9");
-        assert_eq!(target.to_str(), Some(&*expected));
-        let ready = Record { state: State::Ready, ..record };
-        // A leftover of a run that died between the two steps does no harm.
-        symlink("old", directory.path().join(temporary().to_str().unwrap())).unwrap();
-        write(fd.as_fd(), &ready).unwrap();
-        assert_eq!(inspect(directory.path()).unwrap(), Some(ready));
-        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+        let fd = fs::File::open(directory.path()).unwrap();
+        (directory, fd)
     }
 
     #[test]
-    fn a_file_serves_where_there_are_no_links() {
-        let directory = tempfile::tempdir().unwrap();
-        let fd = std::fs::File::open(directory.path()).unwrap();
-        let record = Record::now(fd.as_fd(), State::Ready, 1).unwrap();
-        write_file(fd.as_fd(), NAME, &record.to_string()).unwrap();
-        assert_eq!(inspect(directory.path()).unwrap(), Some(record));
+    fn a_record_is_read_as_it_was_written() {
+        let (directory, fd) = root();
+        assert_eq!(inspect(directory.path()).unwrap(), None);
+        for state in [State::Making, State::Ready, State::Ready] {
+            let record = Record::now(fd.as_fd(), state, 0xab).unwrap();
+            write(fd.as_fd(), &record).unwrap();
+            assert_eq!(inspect(directory.path()).unwrap(), Some(record));
+        }
+        erase(fd.as_fd()).unwrap();
+        erase(fd.as_fd()).unwrap();
+        assert_eq!((inspect(directory.path()).unwrap(), names(directory.path()).len()), (None, 0));
+    }
+
+    #[test]
+    fn a_directory_serves_where_there_are_no_attributes() {
+        let (directory, fd) = root();
+        let inode = rustix::fs::fstat(&fd).unwrap().st_ino;
+        // A leftover of a run that died between the steps does no harm.
+        fs::create_dir_all(directory.path().join(temporary().to_str().unwrap()).join("old")).unwrap();
+        let record = Record { state: State::Making, layout: 0xab, inode, made: 7, pid: 9 };
+        write_directory(fd.as_fd(), &record.to_string()).unwrap();
+        let mark = directory.path().join(".wlrun");
+        let expected = format!("wlrun 1 state=making layout=00000000000000ab inode={inode} made=7 pid=9");
+        assert_eq!(names(&mark), [expected]);
+        let ready = Record { state: State::Ready, ..record };
+        for _ in 0..2 {
+            write_directory(fd.as_fd(), &ready.to_string()).unwrap();
+            assert_eq!(inspect(directory.path()).unwrap(), Some(ready));
+        }
+        assert_eq!((names(&mark).len(), names(directory.path())), (1, vec![".wlrun".to_owned()]));
+        erase(fd.as_fd()).unwrap();
+        assert_eq!((inspect(directory.path()).unwrap(), names(directory.path()).len()), (None, 0));
     }
 
     #[test]
     fn a_mark_that_was_copied_is_none() {
-        let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let fd = std::fs::File::open(one.path()).unwrap();
-        write(fd.as_fd(), &Record::now(fd.as_fd(), State::Ready, 1).unwrap()).unwrap();
-        symlink(std::fs::read_link(one.path().join(".wlrun")).unwrap(), two.path().join(".wlrun")).unwrap();
-        assert!(inspect(one.path()).unwrap().is_some());
+        let ((one, one_fd), (two, two_fd)) = (root(), root());
+        let record = Record::now(one_fd.as_fd(), State::Ready, 1).unwrap();
+        write(one_fd.as_fd(), &record).unwrap();
+        write(two_fd.as_fd(), &record).unwrap();
+        assert_eq!(inspect(one.path()).unwrap(), Some(record));
         assert_eq!(inspect(two.path()).unwrap(), None);
     }
 
     #[test]
     fn what_is_not_a_record_is_none() {
-        let directory = tempfile::tempdir().unwrap();
+        let (directory, fd) = root();
         let mark = directory.path().join(".wlrun");
-        symlink("wlrun 2 state=ready", &mark).unwrap();
-        assert_eq!(inspect(directory.path()).unwrap(), None);
-        std::fs::remove_file(&mark).unwrap();
-        std::fs::create_dir(&mark).unwrap();
-        assert_eq!(inspect(directory.path()).unwrap(), None);
-        // A link to a marked tree is not a marked tree.
-        std::fs::remove_dir(&mark).unwrap();
-        let fd = std::fs::File::open(directory.path()).unwrap();
-        symlink(Record::now(fd.as_fd(), State::Ready, 1).unwrap().to_string(), &mark).unwrap();
+        let none = || assert_eq!(inspect(directory.path()).unwrap(), None);
+        fs::write(&mark, "wlrun 1 state=ready").unwrap();
+        none();
+        fs::remove_file(&mark).unwrap();
+        fs::create_dir(&mark).unwrap();
+        none();
+        fs::create_dir(mark.join("wlrun 2 state=ready")).unwrap();
+        none();
+        // Two records.
+        let record = Record::now(fd.as_fd(), State::Ready, 1).unwrap();
+        fs::create_dir(mark.join(record.to_string())).unwrap();
+        none();
+        fs::remove_dir(mark.join("wlrun 2 state=ready")).unwrap();
+        assert_eq!(inspect(directory.path()).unwrap(), Some(record));
+        // A link to a marked tree is not a marked tree, and a link to a mark is no mark.
         let link = directory.path().join("link");
         symlink(directory.path(), &link).unwrap();
-        assert!(inspect(directory.path()).unwrap().is_some());
         assert_eq!(inspect(&link).unwrap(), None);
+        fs::rename(&mark, directory.path().join("moved")).unwrap();
+        symlink("moved", &mark).unwrap();
+        none();
         for text in ["", "wlrun 1 state=odd layout=0 inode=1 made=1 pid=1", "wlrun 1 state=ready layout=0 made=1 pid=1"]
         {
             assert_eq!(Record::parse(text), None);
