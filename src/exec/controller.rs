@@ -33,6 +33,9 @@ use tokio::time::{Instant, MissedTickBehavior};
 /// How long operations may stay under way after the window has closed, before the workers are ended by force.
 const DRAIN_LIMIT: Duration = Duration::from_secs(30);
 
+/// How long killed workers may take to be gone.
+const KILL_LIMIT: Duration = Duration::from_secs(1);
+
 /// How long operations may be under way after the window has closed before a word is said about it.
 const DRAIN_SAID: Duration = Duration::from_secs(1);
 
@@ -505,6 +508,7 @@ fn not_run(ended: Ended, reason: &str, error: Option<&CreateError>) -> Run {
         reason: Some(reason.to_owned()),
         elapsed_ns: 0,
         requested_ns: None,
+        period_ns: None,
         flowops: Vec::new(),
         cpu_ns: 0,
         intervals: Vec::new(),
@@ -647,6 +651,9 @@ impl Watch<'_> {
         let mut lines_open = true;
         let mut tick: Option<tokio::time::Interval> = None;
         let mut drain_from: Option<Instant> = None;
+        // Killed processes that are in a call that does not come back do not die before it ends, threads of our own
+        // not at all: then the report comes from the shared counters, without waiting for them.
+        let mut give_up: Option<Instant> = None;
         let mut said_drain = false;
         let (processes, threads) = (self.workers.count, self.plan.thread_count());
         loop {
@@ -691,6 +698,7 @@ impl Watch<'_> {
                 signal = signals.next() => {
                     if signalled.replace(signal).is_some() {
                         self.workers.kill();
+                        give_up.get_or_insert_with(|| Instant::now() + KILL_LIMIT);
                     }
                     self.end(Ended::Interrupted, format!("interrupted by {}", signal_name(signal)));
                     self.control.close(self.now());
@@ -715,18 +723,15 @@ impl Watch<'_> {
                         show(Event::Draining { processes: self.workers.tasks.len() as u64 });
                     }
                 },
-                () = sleep_until(drain_at), if drain_at.is_some() && !self.workers.tasks.is_empty() => {
+                () = sleep_until(give_up), if give_up.is_some() => break,
+                () = sleep_until(drain_at), if drain_at.is_some() && give_up.is_none() => {
                     let left = self.workers.tasks.len();
                     self.end(Ended::Stuck, format!(
                         "operations of {left} process instances did not come back within {} s of the end",
                         DRAIN_LIMIT.as_secs(),
                     ));
                     self.workers.kill();
-                    if self.workers.pids.is_empty() && self.plan.process_count() > 0 {
-                        // Processes in an uninterruptible call do not die before it ends, threads of ours not at all:
-                        // the report comes from the shared counters, without waiting for them.
-                        break;
-                    }
+                    give_up = Some(Instant::now() + KILL_LIMIT);
                 },
             }
         }
@@ -901,6 +906,7 @@ impl Watch<'_> {
             reason,
             elapsed_ns,
             requested_ns: self.plan.length_ns,
+            period_ns: self.plan.interval_ns,
             flowops,
             cpu_ns: threads.map(|thread| self.counters.cpu_ns(thread)).sum(),
             intervals: self.intervals.list,

@@ -88,6 +88,9 @@ pub struct Run {
     pub elapsed_ns: u64,
     /// What was asked for; none for "until done".
     pub requested_ns: Option<u64>,
+    /// The period of a `psrun`, which wants each interval shown; none for a `run`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period_ns: Option<u64>,
     /// One row for each flowop of each thread of each process, in the order of definition.
     pub flowops: Vec<FlowopRecord>,
     /// Processor time (user and system) of all workers' threads within the run.

@@ -27,6 +27,23 @@ pub(super) fn render(record: &RunRecord) -> String {
 
 fn block(out: &mut String, run: &Run, summary: &RunSummary) {
     let seconds = run.elapsed_ns as f64 / 1e9;
+    if run.period_ns.is_some() {
+        // A psrun has a summary each period. The ranges of single flowops are known for the whole run only.
+        for (interval, figures) in run.intervals.iter().zip(&summary.intervals) {
+            let at = interval.end_ns as f64 / 1e9;
+            let total = &figures.total;
+            let _ = writeln!(
+                out,
+                "{at:.3}: IO Summary: {:5} ops {:5.3} ops/s {:.0}/{:.0} rd/wr {:5.1}mb/s {:5.3}ms/op",
+                total.counts.ops,
+                total.ops_per_s,
+                figures.reads_per_s,
+                figures.writes_per_s,
+                total.bytes_per_s / f64::from(1 << 20),
+                total.latency_mean_ns.unwrap_or(0.0) / 1e6,
+            );
+        }
+    }
     let _ = writeln!(out, "{seconds:.3}: Run took {seconds:.0} seconds...");
     for line in ending(run) {
         let _ = writeln!(out, "{seconds:.3}: {line}");
@@ -91,6 +108,23 @@ mod tests {
         reader.small.read1   4ops        2ops/s   1.9mb/s    0.250ms/op [0.100ms - 0.400ms]
         2.000: IO Summary:     6 ops 3.000 ops/s 3/0 rd/wr   2.4mb/s 0.177ms/op
         ");
+    }
+
+    #[test]
+    fn a_psrun_has_a_summary_each_period_and_one_of_the_whole_run() {
+        let mut record = sample();
+        record.runs[0].period_ns = Some(1_500_000_000);
+        let text = render(&record);
+        let lines: Vec<&str> = text.lines().filter(|line| line.contains("IO Summary")).collect();
+        // 3 500 000 bytes / 2^20 / 1.5 s = 2.2; 1 500 000 / 2^20 / 0.5 s = 2.9; 4 / 1.5 s = 2.667.
+        assert_eq!(
+            lines,
+            [
+                "1.500: IO Summary:     4 ops 2.667 ops/s 3/0 rd/wr   2.2mb/s 0.155ms/op",
+                "2.000: IO Summary:     2 ops 4.000 ops/s 4/0 rd/wr   2.9mb/s 0.220ms/op",
+                "2.000: IO Summary:     6 ops 3.000 ops/s 3/0 rd/wr   2.4mb/s 0.177ms/op",
+            ]
+        );
     }
 
     #[test]

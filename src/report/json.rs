@@ -621,6 +621,7 @@ mod tests {
                     reason,
                     elapsed_ns,
                     requested_ns,
+                    period_ns: requested_ns,
                     flowops,
                     cpu_ns,
                     intervals,

@@ -70,6 +70,9 @@ fn workers(workload: &WorkloadRecord) -> String {
 fn block(out: &mut String, run: &Run, summary: &RunSummary) {
     out.push_str(&table(summary));
     totals(out, summary);
+    if run.period_ns.is_some() {
+        out.push_str(&intervals(run, summary));
+    }
     for row in &summary.rows {
         let errors = &row.figures.counts.errors;
         if !errors.is_empty() {
@@ -86,6 +89,22 @@ fn block(out: &mut String, run: &Run, summary: &RunSummary) {
     for warning in &run.warnings {
         let _ = writeln!(out, "warning: {} {}", line_of(&warning.code), line_of(&warning.message));
     }
+}
+
+/// The intervals of a `psrun`, all I/O together.
+fn intervals(run: &Run, summary: &RunSummary) -> String {
+    let mut table = Table::new(["interval", "ops", "ops/s", "MB/s", "mean"]);
+    for (interval, figures) in run.intervals.iter().zip(&summary.intervals) {
+        let total = &figures.total;
+        table.push([
+            format!("{} - {}", units::duration(interval.start_ns), units::duration(interval.end_ns)),
+            total.counts.ops.to_string(),
+            format!("{:.1}", total.ops_per_s),
+            format!("{:.1}", total.bytes_per_s / 1e6),
+            total.latency_mean_ns.map_or_else(|| "-".to_owned(), |mean| units::duration(mean.round() as u64)),
+        ]);
+    }
+    table.render()
 }
 
 /// The flowops, their total, and below it what is not in it.
@@ -227,6 +246,23 @@ mod tests {
         warning: W003 the working set (1.25 GB) fits in memory (24.0 GB): reads measure this client's cache. Use a larger $nfiles.
         MB = 10^6 bytes
         ");
+    }
+
+    #[test]
+    fn a_psrun_shows_its_intervals() {
+        let mut record = sample();
+        record.runs[0].period_ns = Some(1_500_000_000);
+        let text = render(&record);
+        let from = text.find("interval").unwrap();
+        let lines: Vec<&str> = text[from..].lines().take(3).collect();
+        assert_eq!(
+            lines,
+            [
+                "interval         ops  ops/s  MB/s    mean",
+                "0 ns - 1.50 s      4    2.7   2.3  155 us",
+                "1.50 s - 2.00 s    2    4.0   3.0  220 us",
+            ]
+        );
     }
 
     #[test]

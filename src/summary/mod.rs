@@ -81,6 +81,10 @@ pub struct IntervalSummary {
     pub rows: Vec<IntervalFigures>,
     /// All flowops that do I/O together.
     pub total: IntervalFigures,
+    /// Operations per second of the flowops that read data.
+    pub reads_per_s: f64,
+    /// Operations per second of the flowops that write data.
+    pub writes_per_s: f64,
 }
 
 /// The figures of a flowop, or a total, within an interval.
@@ -218,7 +222,13 @@ impl IntervalSummary {
             total.bytes_written += counts.bytes_written;
             total.latency_sum_ns += counts.latency_sum_ns;
         }
+        let rate_of = |class: FlowopClass| {
+            let of_class = interval.flowops.iter().zip(flowops).filter(|(_, f)| f.class == class);
+            per_second(of_class.map(|(counts, _)| counts.ops).sum(), length)
+        };
         IntervalSummary {
+            reads_per_s: rate_of(FlowopClass::Read),
+            writes_per_s: rate_of(FlowopClass::Write),
             rows: interval.flowops.iter().map(|counts| IntervalFigures::of(counts.clone(), length)).collect(),
             total: IntervalFigures::of(total, length),
         }
