@@ -116,16 +116,6 @@ fn the_fileserver_does_what_it_says_on_tmpfs() {
 }
 
 #[test]
-fn every_personality_runs_for_a_moment() {
-    for personality in wlrun::cli::library::LIBRARY {
-        let args = ["--set", "nfiles=100", "--set", "nthreads=3", "--runtime", "300ms"];
-        let outcome = Bench::named(personality.name).args(args).run().exits(0);
-        assert!(outcome.only_run()["total"]["ops"].as_u64().unwrap() > 0, "{}", personality.name);
-        assert_eq!(outcome.only_run()["total"]["errors"], 0, "{}", personality.name);
-    }
-}
-
-#[test]
 fn bytes_are_size_times_operations() {
     let text = one_flowop(
         "entries=20,dirwidth=20,size=48k,prealloc=50",

@@ -8,6 +8,7 @@ mod cli;
 mod docs;
 mod exact;
 mod layers;
+mod library;
 mod real;
 mod regressions;
 mod signals;

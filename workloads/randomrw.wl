@@ -1,0 +1,31 @@
+# randomrw: random reads and random writes of one large file at the same time
+#
+# One kind of thread reads $iosize bytes at a random place of the file, another kind writes as much, each as fast as it
+# can: the mix of reads and writes is what the storage makes of it.
+#
+# The file has 5 GiB as it stands; a second run keeps it. Raise $filesize to at least twice the memory, or say `--set
+# directio=1` ($directio; $iosize is then a multiple of the block size), or the reads measure this client's cache.
+# $workingset is how much of the file is used, from its start; 0 is all of it. There are $nthreads of each kind.
+
+set $filesize=5g
+set $iosize=8k
+set $nthreads=1
+set $workingset=0
+set $directio=0
+set $runtime=60
+
+define file name=largefile1,path=$dir,size=$filesize,prealloc,reuse
+
+define process name=rand-rw,instances=1
+{
+  thread name=rand-r-thread,memsize=5m,instances=$nthreads
+  {
+    flowop read name=rand-read1,filename=largefile1,iosize=$iosize,random,workingset=$workingset,directio=$directio
+  }
+  thread name=rand-w-thread,memsize=5m,instances=$nthreads
+  {
+    flowop write name=rand-write1,filename=largefile1,iosize=$iosize,random,workingset=$workingset,directio=$directio
+  }
+}
+
+run $runtime

@@ -1,0 +1,24 @@
+# singlestreamread: one large file read from start to end, over and over
+#
+# A thread reads $iosize bytes after the other, and begins again at the end of the file: the bandwidth of a single
+# sequential reader, with the kernel's read-ahead.
+#
+# The file has 5 GiB as it stands; a second run keeps it. Raise $filesize to at least twice the memory, or the reads
+# measure this client's cache. Each of $nthreads reads the whole file for itself.
+
+set $filesize=5g
+set $nthreads=1
+set $iosize=1m
+set $runtime=60
+
+define file name=largefile1,path=$dir,size=$filesize,prealloc,reuse
+
+define process name=seqread,instances=1
+{
+  thread name=seqread,memsize=10m,instances=$nthreads
+  {
+    flowop read name=seqread,filename=largefile1,iosize=$iosize
+  }
+}
+
+run $runtime
