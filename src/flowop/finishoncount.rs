@@ -26,7 +26,8 @@ impl Flowop for FinishOnCount {
     fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
         let (ops, _) = self.watched.counts(thread);
         if ops >= self.value {
-            return Err(End::Finished(format!("{} reached {} operations", self.name, self.value)));
+            let noun = if self.value == 1 { "operation" } else { "operations" };
+            return Err(End::Finished(format!("{} reached {} {noun}", self.name, self.value)));
         }
         Ok(Turn::Go)
     }
