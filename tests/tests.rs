@@ -12,4 +12,5 @@ mod real;
 mod regressions;
 mod signals;
 mod support;
+mod sync;
 mod workloads;
