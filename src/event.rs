@@ -43,6 +43,8 @@ pub enum Event {
         /// Process instances that are not yet gone.
         processes: u64,
     },
+    /// A line that a thread of the workload says.
+    Said(String),
     /// Something that a reader should know now.
     Warning(String),
 }

@@ -196,11 +196,11 @@ fn two_interrupts_end_at_once() {
 
 #[test]
 fn runs_that_follow_do_not_take_place() {
-    let run = Started::new(Bench::new(&format!("{ENDLESS}\necho never\nrun 100000\n"))).at_work();
+    let run = Started::new(Bench::new(&format!("{ENDLESS}\necho afterwards\nrun 100000\n"))).at_work();
     run.send(Signal::INT);
     let outcome = run.end().exits(130);
     is_partial(&outcome, "SIGINT");
-    assert!(!outcome.stdout.contains("never"));
+    assert!(!outcome.stdout.contains("afterwards"));
 }
 
 #[test]
@@ -274,4 +274,56 @@ fn a_signal_before_the_start_is_an_end_too() {
     run.send(Signal::INT);
     let outcome = run.end().exits(130);
     is_partial(&outcome, "SIGINT");
+}
+
+/// Says when it is at work with the file of the set `flag`, as `ENDLESS` does.
+fn endless_with(flowops: &str) -> String {
+    format!(
+        "set mode quit alldone
+         define fileset name=flag,path=$dir,entries=1,dirwidth=1,size=0
+         define process name=opener {{
+           thread name=once {{
+             flowop createfile name=raise,filesetname=flag,fd=1
+             flowop closefile name=close1,fd=1
+             flowop block name=sleep
+           }}
+         }}
+         define process name=worker,instances=2 {{ thread name=t,instances=2 {{ {flowops} }} }}
+         run\n"
+    )
+}
+
+#[test]
+fn an_interrupt_wakes_everybody_who_waits() {
+    let posts = "flowop sempost name=post,target=take,value=1,blocking
+                 flowop semblock name=take,value=100,highwater=0";
+    for model in ["processes", "threads"] {
+        let run = Started::new(Bench::new(&endless_with(posts)).args(["--process-model", model])).at_work();
+        let started = std::time::Instant::now();
+        run.send(Signal::INT);
+        let outcome = run.end().exits(130);
+        is_partial(&outcome, "SIGINT");
+        // Nobody was ended by force after half a minute.
+        assert!(started.elapsed() < Duration::from_secs(20));
+        assert!(!outcome.stderr.contains("under way"), "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn lines_without_end_do_not_hold_an_interrupt_up() {
+    use std::io::Read;
+    let mut run = Started::new(Bench::new(&endless_with("flowop print name=chat,value=chatter")));
+    // A reader that keeps up; the run's own end closes the pipe.
+    let mut said = run.child.as_mut().unwrap().stderr.take().unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut text = String::new();
+        said.read_to_string(&mut text).unwrap();
+        text
+    });
+    let run = run.at_work();
+    run.send(Signal::INT);
+    let outcome = run.end().exits(130);
+    assert_eq!(outcome.only_run()["ended"], "interrupted");
+    let text = reader.join().unwrap();
+    assert!(text.contains("Message from process (worker,1), thread (t,1): chatter"));
 }

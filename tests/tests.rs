@@ -13,4 +13,5 @@ mod real;
 mod regressions;
 mod signals;
 mod support;
+mod sync;
 mod workloads;

@@ -29,8 +29,10 @@ pub enum Kind {
     Text,
     /// The name of a fileset or file of the workload.
     Fileset,
-    /// The name of another flowop.
+    /// The name of another flowop of the same thread.
     Target,
+    /// The name of flowops of this type, in any thread of any process: all their instances are meant.
+    Instances(&'static str),
     /// A random variable and nothing else.
     Variable,
 }
@@ -50,6 +52,7 @@ impl Kind {
             Kind::Text => "a text".into(),
             Kind::Fileset => "the name of a fileset".into(),
             Kind::Target => "the name of a flowop".into(),
+            Kind::Instances(kind) => format!("the name of a flowop {kind}, of any thread"),
             Kind::Variable => "a random variable".into(),
         }
     }
@@ -164,7 +167,7 @@ impl AttributeDef {
                 other => whole(other).filter(|n| *n <= 100).map(Typed::Number).ok_or_else(expected),
             },
             Kind::Duration => value.as_nanos().map(Typed::Number).ok_or_else(expected),
-            Kind::Text | Kind::Fileset | Kind::Target => match value {
+            Kind::Text | Kind::Fileset | Kind::Target | Kind::Instances(_) => match value {
                 Value::Text(text) if text.is_empty() => Err(format!("{} that is not empty", expected())),
                 Value::Text(text) => Ok(Typed::Text(text.clone())),
                 Value::Flag(f) => Ok(Typed::Text(f.to_string())),

@@ -80,6 +80,10 @@ impl Live {
                     say(&format!("the window has closed; {processes} {have} operations under way\n"));
                 }
             }
+            Event::Said(text) => {
+                self.clear();
+                say(&format!("{text}\n"));
+            }
             Event::Warning(text) => {
                 self.clear();
                 say(&format!("warning: {text}\n"));

@@ -1,9 +1,11 @@
-//! The words that controller and workers share beside file sets and counters: the gate, the window, the events.
+//! The words that controller and workers share beside file sets and counters: the gate, the window, the events, and the
+//! way to the wait points.
 
+use super::points::{Bell, POINT_BYTES, Point};
 use crate::engine::Clock;
 use crate::sys::Region;
 use rustix::thread::futex;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Duration;
 
@@ -16,30 +18,43 @@ const OVER: usize = 4;
 const WINDOW_START: usize = 8;
 const WINDOW_END: usize = 16;
 const RATE: usize = 24;
+const POINTS_AT: usize = 32;
+const POINTS: usize = 40;
 const EVENTS_TAKEN: usize = 256;
 
 /// Unused events pile up for so long, as in filebench's queue.
 const EVENT_BACKLOG_S: u128 = 5;
 
+/// Values of the word that says whether somebody has closed the window: not; yes; yes, and all who wait have been told.
+const OPEN: u32 = 0;
+const CLOSED: u32 = 1;
+const TOLD: u32 = 2;
+
 /// The gate and the window of a run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Control<'r> {
+    region: &'r Region,
     gate: &'r AtomicU32,
     over: &'r AtomicU32,
     window_start: &'r AtomicU64,
     window_end: &'r AtomicU64,
     rate: &'r AtomicU64,
+    points_at: &'r AtomicU64,
+    points: &'r AtomicU64,
     events_taken: &'r AtomicU64,
 }
 
 impl<'r> Control<'r> {
     pub(super) fn new(region: &'r Region) -> Self {
         Control {
+            region,
             gate: &region.u32s(GATE, 1)[0],
             over: &region.u32s(OVER, 1)[0],
             window_start: &region.u64s(WINDOW_START, 1)[0],
             window_end: &region.u64s(WINDOW_END, 1)[0],
             rate: &region.u64s(RATE, 1)[0],
+            points_at: &region.u64s(POINTS_AT, 1)[0],
+            points: &region.u64s(POINTS, 1)[0],
             events_taken: &region.u64s(EVENTS_TAKEN, 1)[0],
         }
     }
@@ -47,11 +62,26 @@ impl<'r> Control<'r> {
     /// Sets everything for a run, before its workers start.
     pub(super) fn reset(&self, events_per_s: Option<u64>) {
         self.gate.store(0, Relaxed);
-        self.over.store(0, Relaxed);
+        self.over.store(OPEN, Relaxed);
+        self.points.store(0, Relaxed);
         self.window_start.store(0, Relaxed);
         self.window_end.store(u64::MAX, Relaxed);
         self.rate.store(events_per_s.unwrap_or(0), Relaxed);
         self.events_taken.store(0, Relaxed);
+    }
+
+    /// Sets the wait points of a run, which lie at byte `at` of the region, each with its room at the start.
+    pub(super) fn set_points(&self, at: usize, rooms: &[u32]) {
+        self.points_at.store(at as u64, Relaxed);
+        self.points.store(rooms.len() as u64, Relaxed);
+        for (number, room) in rooms.iter().enumerate() {
+            self.point(number as u32).reset(*room);
+        }
+    }
+
+    /// A wait point.
+    pub(super) fn point(&self, number: u32) -> Point<'r> {
+        Point::at(self.region, self.points_at.load(Relaxed) as usize + number as usize * POINT_BYTES)
     }
 
     /// Lets all threads go. The window is from `start` to `end` of the threads' clock.
@@ -70,11 +100,16 @@ impl<'r> Control<'r> {
         self.window_start.load(Relaxed)
     }
 
-    /// Closes the window at `at`, where it is not closed already, and ends all pauses.
+    /// Closes the window at `at`, where it is not closed already, and ends all pauses and waits.
     pub(super) fn close(&self, at: u64) {
         self.window_end.fetch_min(at, AcqRel);
-        self.over.store(1, Release);
+        // Who dies on the way leaves the rest to the next: only a word that says so keeps others from it.
+        if self.over.fetch_max(CLOSED, SeqCst) == TOLD {
+            return;
+        }
         wake(self.over);
+        (0..self.points.load(Relaxed)).for_each(|number| self.point(number as u32).ring_all());
+        self.over.store(TOLD, Release);
     }
 
     /// Start of the window.
@@ -90,7 +125,7 @@ impl<'r> Control<'r> {
 
     /// True where somebody has closed the window.
     pub(super) fn is_closed(&self) -> bool {
-        self.over.load(Acquire) != 0
+        self.over.load(Acquire) != OPEN
     }
 
     /// Waits until `until`; false where the window closed before.
@@ -108,12 +143,31 @@ impl<'r> Control<'r> {
             if now >= end || self.is_closed() {
                 return false;
             }
-            let rest = Duration::from_nanos(until.min(end) - now);
-            let timeout = rustix::thread::Timespec {
-                tv_sec: rest.as_secs().min(1 << 30) as i64,
-                tv_nsec: i64::from(rest.subsec_nanos()),
-            };
-            let _ = futex::wait(self.over, futex::Flags::empty(), 0, Some(&timeout));
+            let _ = futex::wait(self.over, futex::Flags::empty(), OPEN, Some(&timeout(until.min(end) - now)));
+        }
+    }
+
+    /// Tries until `attempt` says true, each time that the bell rings; false where the run was over before.
+    ///
+    /// A stepped clock stands still while its thread waits, and what other threads do then is at no time of it. So there
+    /// the first attempt decides: without success the clock goes to the window's end.
+    pub(super) fn wait_at(&self, clock: &Clock, bell: Bell<'_>, mut attempt: impl FnMut() -> bool) -> bool {
+        loop {
+            let rings = bell.rings.load(SeqCst);
+            if attempt() {
+                return true;
+            }
+            let (now, end) = (clock.now(), self.window_end());
+            if let Clock::Stepped(_) = clock {
+                clock.advance(end.saturating_sub(now));
+                return false;
+            }
+            if now >= end || self.is_closed() {
+                return false;
+            }
+            bell.sleepers.fetch_add(1, SeqCst);
+            let _ = futex::wait(bell.rings, futex::Flags::empty(), rings, Some(&timeout(end - now)));
+            bell.sleepers.fetch_sub(1, SeqCst);
         }
     }
 
@@ -140,7 +194,13 @@ impl<'r> Control<'r> {
     }
 }
 
-fn wake(word: &AtomicU32) {
+fn timeout(nanos: u64) -> rustix::thread::Timespec {
+    let rest = Duration::from_nanos(nanos);
+    rustix::thread::Timespec { tv_sec: rest.as_secs().min(1 << 30) as i64, tv_nsec: i64::from(rest.subsec_nanos()) }
+}
+
+/// Wakes all who wait on a word.
+pub(super) fn wake(word: &AtomicU32) {
     let _ = futex::wake(word, futex::Flags::empty(), i32::MAX as u32);
 }
 

@@ -3,6 +3,7 @@
 
 use super::control::{self, Control};
 use super::filesets::{Created, Disk, Sets};
+use super::points::{Numbers, POINT_BYTES};
 use super::procflow::{self, split_engine};
 use super::protocol::{Message, Messenger, Order};
 use super::{WORKER, limits};
@@ -194,6 +195,9 @@ struct Controller<'a> {
     signals: Signals,
     sets: Arc<Sets>,
     region: Arc<Region>,
+    /// Byte offsets in the region, of the wait points and of the counters.
+    points: usize,
+    counters: usize,
     touches_files: bool,
     stepped: bool,
     /// Keep other runs out of our trees.
@@ -216,8 +220,12 @@ impl<'a> Controller<'a> {
             return Err(ExecError::CannotRun(objections));
         }
         let sets = Sets::plan(plan, control::BYTES).map_err(|why| ExecError::CannotRun(vec![why]))?;
-        let counters = plan.runs().map(|run| procflow::shape(run).bytes()).max().unwrap_or(0);
-        let region = Region::create(sets.end.next_multiple_of(control::BYTES) + counters)
+        // Runs follow each other, so each has the same place, and the largest says how large it is.
+        let points = sets.end.next_multiple_of(control::BYTES);
+        let points_bytes = plan.runs().map(|run| Numbers::new(run).rooms.len() * POINT_BYTES).max().unwrap_or(0);
+        let counters = points + points_bytes.next_multiple_of(control::BYTES);
+        let counters_bytes = plan.runs().map(|run| procflow::shape(run).bytes()).max().unwrap_or(0);
+        let region = Region::create(counters + counters_bytes)
             .map_err(|e| ExecError::System("shared memory cannot be had", e))?;
         Ok(Controller {
             plan,
@@ -226,6 +234,8 @@ impl<'a> Controller<'a> {
             signals: Signals::new()?,
             sets: Arc::new(sets),
             region: Arc::new(region),
+            points,
+            counters,
             touches_files: def.touches_files,
             stepped: matches!(clock, Clock::Stepped(_)),
             locks: Vec::new(),
@@ -235,10 +245,6 @@ impl<'a> Controller<'a> {
             runs_started: 0,
             signal: None,
         })
-    }
-
-    fn counters_offset(&self) -> usize {
-        self.sets.end.next_multiple_of(control::BYTES)
     }
 
     async fn steps(&mut self) -> Result<(), ExecError> {
@@ -391,20 +397,22 @@ impl<'a> Controller<'a> {
             variables: self.plan.variables.clone(),
             sets: self.sets.list.iter().map(|set| set.order.clone()).collect(),
             engine: self.options.engine.clone(),
-            counters: self.counters_offset(),
+            counters: self.counters,
         };
         self.runs_started += 1;
         let region = self.region.clone();
         let counters = Counters::new(&region, order.counters, &shape);
         counters.clear();
-        Control::new(&region).reset(plan.events_per_s);
+        let control = Control::new(&region);
+        control.reset(plan.events_per_s);
+        control.set_points(self.points, &Numbers::new(plan).rooms);
         let (receiver, sender) = std::io::pipe().map_err(|e| ExecError::System("no pipe for the workers", e))?;
         let receiver = pipe::Receiver::from_owned_fd(receiver.into())
             .map_err(|e| ExecError::System("no pipe for the workers", e))?;
         let workers = Workers::start(&order, &region, self.options.process_model, sender.into())?;
         let mut watch = Watch {
             plan,
-            control: Control::new(&region),
+            control,
             counters,
             shape: &shape,
             lines: BufReader::new(receiver).lines(),
@@ -673,28 +681,10 @@ impl Watch<'_> {
                 _ => None,
             };
             let drain_at = drain_from.map(|from| from + DRAIN_LIMIT);
+            // In this order: workers may say lines faster than they are read (print), and must not keep a signal or the
+            // end of the window waiting; and what a process said comes before its end.
             tokio::select! {
                 biased;
-                line = self.lines.next_line(), if lines_open => match line {
-                    Ok(Some(line)) => {
-                        self.message(&line, show);
-                        if self.ended.is_some() && !self.opened {
-                            self.control.close(0);
-                        }
-                        if !self.opened {
-                            show(Event::Starting { ready: self.ready, processes, threads });
-                        }
-                    }
-                    _ => lines_open = false,
-                },
-                Some(task) = self.workers.tasks.join_next(), if !self.workers.tasks.is_empty() => {
-                    let killed_by_us = signalled.is_some() || matches!(self.ended, Some((Ended::Stuck, _)));
-                    if let Ok((name, Some(how))) = task
-                        && !killed_by_us
-                    {
-                        self.process_lost(&name, &how);
-                    }
-                },
                 signal = signals.next() => {
                     if signalled.replace(signal).is_some() {
                         self.workers.kill();
@@ -721,6 +711,26 @@ impl Watch<'_> {
                     } else if !said_drain && drain_from.is_some_and(|from| from.elapsed() >= DRAIN_SAID) {
                         said_drain = true;
                         show(Event::Draining { processes: self.workers.tasks.len() as u64 });
+                    }
+                },
+                line = self.lines.next_line(), if lines_open => match line {
+                    Ok(Some(line)) => {
+                        self.message(&line, show);
+                        if self.ended.is_some() && !self.opened {
+                            self.control.close(0);
+                        }
+                        if !self.opened {
+                            show(Event::Starting { ready: self.ready, processes, threads });
+                        }
+                    }
+                    _ => lines_open = false,
+                },
+                Some(task) = self.workers.tasks.join_next(), if !self.workers.tasks.is_empty() => {
+                    let killed_by_us = signalled.is_some() || matches!(self.ended, Some((Ended::Stuck, _)));
+                    if let Ok((name, Some(how))) = task
+                        && !killed_by_us
+                    {
+                        self.process_lost(&name, &how);
                     }
                 },
                 () = sleep_until(give_up), if give_up.is_some() => break,
@@ -770,6 +780,7 @@ impl Watch<'_> {
                 self.end(Ended::Error, format!("{at}{} ({}{place})", failure.message, failure.process));
                 self.failures.push(failure);
             }
+            Message::Said(text) => show(Event::Said(text)),
             Message::Warning(text) => show(Event::Warning(text)),
         }
     }

@@ -2,6 +2,7 @@
 //! `--process-model threads`, within the controller.
 
 use super::control::Control;
+use super::points::{Numbers, Stand};
 use super::protocol::{Message, Messenger, Order};
 use super::threadflow::{self, Names, ThreadRun};
 use crate::fileset::Pool;
@@ -60,6 +61,7 @@ fn try_run(
     let sets = open_sets(order, region, process, engine.touches_files).map_err(&fail)?;
     let shape = shape(&order.run);
     let counters = Counters::new(region, order.counters, &shape);
+    let numbers = Numbers::new(&order.run);
     let control = Control::new(region);
     let threads_in_all = order.run.thread_count() as usize;
     let seed = Seed::root(order.seed)
@@ -76,12 +78,19 @@ fn try_run(
         let mut refused = None;
         'start: for (t, thread_plan) in plan.threads.iter().enumerate() {
             for i in 0..thread_plan.instances {
-                let names = Names { process: process_name.clone(), thread: format!("{}-{i}", thread_plan.name) };
+                let names = Names {
+                    process: process_name.clone(),
+                    thread: format!("{}-{i}", thread_plan.name),
+                    place: format!("process ({},{instance}), thread ({},{i})", plan.name, thread_plan.name),
+                };
+                let among = instance as usize * thread_plan.instances as usize + i as usize;
+                let stand = Stand { numbers: &numbers, process, thread: t, instance: among };
                 let seed = seed.child("thread").index(t as u64).index(u64::from(i));
                 let (ready, sets, counters) = (ready.clone(), &sets, counters.clone());
                 let spawned = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, move || {
-                    let run = ThreadRun { control, counters: counters.thread(number), all: counters };
-                    start_thread(order, thread_plan, sets, &run, seed, threads_in_all, &names, messenger, ready);
+                    let mine = counters.thread(number);
+                    let run = ThreadRun { control, counters: mine, all: counters, names: &names, messenger };
+                    start_thread(order, thread_plan, sets, &run, seed, threads_in_all, stand, ready);
                 });
                 match spawned {
                     Ok(handle) => handles.push((names_of(&plan.threads, t, i), handle)),
@@ -132,8 +141,7 @@ fn start_thread(
     run: &ThreadRun<'_>,
     seed: Seed,
     threads_in_all: usize,
-    names: &Names,
-    messenger: &Messenger,
+    stand: Stand<'_>,
     ready: mpsc::Sender<Result<(), String>>,
 ) {
     let prepare = || -> Result<_, String> {
@@ -143,9 +151,9 @@ fn start_thread(
         let (name, script) = split_engine(&order.engine);
         let def = crate::engine::find(name).ok_or_else(|| format!("no engine {name}"))?;
         let (engine, clock) = (def.build)(script)?;
-        let flowops = threadflow::build(plan, &order.variables, seed);
+        let flowops = threadflow::build(plan, &order.variables, seed, stand);
         let thread = Thread::new(engine, clock, sets, run, seed, plan.memsize, plan.slots as usize, threads_in_all)
-            .map_err(|e| format!("thread {}: {} bytes of memory: {e}", names.thread, plan.memsize))?;
+            .map_err(|e| format!("thread {}: {} bytes of memory: {e}", run.names.thread, plan.memsize))?;
         Ok((flowops, thread))
     };
     let prepared = prepare();
@@ -153,7 +161,7 @@ fn start_thread(
     let _ = ready.send(prepared.as_ref().map(|_| ()).map_err(Clone::clone));
     drop(ready);
     if let Ok((mut flowops, mut thread)) = prepared {
-        threadflow::live(&mut thread, &mut flowops, plan, run, order.run.quit, names, messenger);
+        threadflow::live(&mut thread, &mut flowops, plan, run, order.run.quit);
     }
 }
 

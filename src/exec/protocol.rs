@@ -61,6 +61,8 @@ pub(super) enum Message {
     Finished { why: String },
     /// Something failed.
     Failed(Failure),
+    /// A line of the workload's own.
+    Said(String),
     /// Something to tell, which ends nothing.
     Warning(String),
 }
@@ -113,6 +115,7 @@ fn shorten(message: &Message) -> Message {
             errno: f.errno.clone(),
             message: cut(&f.message),
         }),
+        Message::Said(text) => Message::Said(cut(text)),
         Message::Warning(text) => Message::Warning(cut(text)),
     }
 }

@@ -5,9 +5,10 @@
 //! end of the window) change once in a run.
 
 use super::control::Control;
+use super::points::Stand;
 use super::protocol::{Message, Messenger};
 use crate::engine::Clock;
-use crate::flowop::{Amount, Broken, Build, End, Flowop, FlowopClass, Moved, OwnIo, RunState, Thread, Turn};
+use crate::flowop::{Amount, Broken, Build, End, Flowop, FlowopClass, Moved, OwnIo, Posted, RunState, Thread, Turn};
 use crate::plan::{QuitMode, ThreadPlan};
 use crate::random::stream::Seed;
 use crate::random::{self, Sampler};
@@ -20,6 +21,8 @@ pub(super) struct ThreadRun<'r> {
     pub(super) control: Control<'r>,
     pub(super) counters: ThreadCounters<'r>,
     pub(super) all: Counters<'r>,
+    pub(super) names: &'r Names,
+    pub(super) messenger: &'r Messenger,
 }
 
 impl RunState for ThreadRun<'_> {
@@ -29,6 +32,22 @@ impl RunState for ThreadRun<'_> {
 
     fn pause(&self, clock: &Clock, until: u64) -> bool {
         self.control.pause(clock, until)
+    }
+
+    fn take_posts(&self, clock: &Clock, point: u32, count: u32) -> bool {
+        self.control.point(point).take(&self.control, clock, count)
+    }
+
+    fn make_room(&self, point: u32, count: u32) {
+        self.control.point(point).make_room(count);
+    }
+
+    fn post(&self, clock: &Clock, point: u32, count: u32, bounded: bool) -> Posted {
+        self.control.point(point).post(&self.control, clock, count, bounded)
+    }
+
+    fn say(&self, text: &str) {
+        self.messenger.send(&Message::Said(format!("Message from {}: {text}", self.names.place)));
     }
 
     fn take_events(&self, clock: &Clock, count: u64) -> Option<u64> {
@@ -56,7 +75,7 @@ pub(super) struct Running {
 }
 
 /// Makes the flowops of a thread.
-pub(super) fn build(plan: &ThreadPlan, variables: &[random::Spec], seed: Seed) -> Vec<Running> {
+pub(super) fn build(plan: &ThreadPlan, variables: &[random::Spec], seed: Seed, stand: Stand<'_>) -> Vec<Running> {
     let sampler = |id: crate::attribute::VariableId, seed: Seed| -> Sampler {
         variables[id.0 as usize].sampler(seed).expect("the plan keeps only random variables that have been built once")
     };
@@ -69,6 +88,8 @@ pub(super) fn build(plan: &ThreadPlan, variables: &[random::Spec], seed: Seed) -
                 name: &flowop.name,
                 attributes: &flowop.attributes,
                 target: flowop.target.map(|at| at as usize),
+                wait_point: stand.own(index),
+                target_points: stand.of(&flowop.acts_on),
                 seed: seed.child("flowop").index(index as u64),
                 sampler: &sampler,
             };
@@ -168,7 +189,11 @@ fn turn(
             }
             Ok(true)
         }
-        Err(Broken { errno, moved }) => {
+        Err(Broken { errno: None, .. }) => {
+            counters.record_in_flight();
+            Err(End::Over)
+        }
+        Err(Broken { errno: Some(errno), moved }) => {
             counters.record_error(errno.raw_os_error(), moved);
             Err(End::Failed(Some(errno), running.flowop.describe(thread)))
         }
@@ -181,6 +206,8 @@ pub(super) struct Names {
     pub(super) process: String,
     /// `filereaderthread-3`
     pub(super) thread: String,
+    /// `process (filereader,0), thread (filereaderthread,3)`, filebench's words.
+    pub(super) place: String,
 }
 
 /// A thread's life from the gate to its end.
@@ -190,9 +217,8 @@ pub(super) fn live(
     plan: &ThreadPlan,
     run: &ThreadRun<'_>,
     quit: QuitMode,
-    names: &Names,
-    messenger: &Messenger,
 ) {
+    let (names, messenger) = (run.names, run.messenger);
     run.control.wait();
     run.counters.start();
     let cpu = thread_cpu();
@@ -236,6 +262,7 @@ pub(super) fn live(
         }
     }
     let cpu = thread_cpu().saturating_sub(cpu);
+    flowops.iter_mut().for_each(|running| running.flowop.end(thread));
     thread.close_all();
     run.counters.end(now.min(run.control.window_end()), cpu);
 }

@@ -81,12 +81,52 @@ pub static BYTES: &[AttributeDef] =
 pub static TIME: &[AttributeDef] =
     &[AttributeDef::new("value", Kind::Duration, "how long; a plain number is seconds").required().random()];
 
+/// Of `wakeup`.
+pub static BLOCKS: &[AttributeDef] = &[AttributeDef::new(
+    "target",
+    Kind::Instances("block"),
+    "the flowops block that are woken: all instances in all processes",
+)
+.required()];
+
+/// Of `sempost`.
+pub static SEMBLOCKS: &[AttributeDef] = &[
+    AttributeDef::new(
+        "target",
+        Kind::Instances("semblock"),
+        "the flowops semblock that are posted to: all instances in all processes",
+    )
+    .required(),
+    AttributeDef::flag("blocking", "waits while more than the target's highwater would be outstanding"),
+];
+
+/// Of flowops that post, and those that take posts.
+pub static POSTS: &[AttributeDef] =
+    &[AttributeDef::new("value", Kind::Count(1, u32::MAX as u64), "number of posts").required().random()];
+
+/// Of `semblock`.
+pub static HIGHWATER: &[AttributeDef] = &[AttributeDef::new(
+    "highwater",
+    Kind::Count(0, u32::MAX as u64),
+    "how many blocking posts may be outstanding beyond what it waits for",
+)
+.or(1)];
+
+/// Of `print`.
+pub static TEXT: &[AttributeDef] = &[AttributeDef::new("value", Kind::Text, "what is said").required()];
+
+/// Of `testrandvar`.
+pub static SAMPLED: &[AttributeDef] =
+    &[AttributeDef::new("value", Kind::Count(0, u64::MAX), "the random variable that is tried").required().random()];
+
 /// All groups, for the reference and for names that a flowop does not honour.
-pub static ALL: &[&[AttributeDef]] =
-    &[COMMON, SLOT, FILE, INDEX, OPEN, IOSIZE, OFFSET, RANGE, SOURCE, TARGET, COUNT, BYTES, TIME];
+pub static ALL: &[&[AttributeDef]] = &[
+    COMMON, SLOT, FILE, INDEX, OPEN, IOSIZE, OFFSET, RANGE, SOURCE, TARGET, COUNT, BYTES, TIME, BLOCKS, SEMBLOCKS,
+    POSTS, HIGHWATER, TEXT, SAMPLED,
+];
 
 /// Attributes of filebench's flowops that no flowop here has yet.
-pub const PLANNED: &[&str] = &["blocking", "highwater", "possetname"];
+pub const PLANNED: &[&str] = &["possetname"];
 
 /// A flowop attribute of any flowop.
 pub fn known(name: &str) -> Option<&'static AttributeDef> {

@@ -46,9 +46,9 @@ pub(super) fn write(thread: &mut Thread<'_>, fd: i32, data: Range<usize>, place:
         });
         match result {
             // A file system that takes nothing and gives no error would be asked for ever.
-            Ok(0) => return Err(Broken { errno: Errno::IO, moved: Moved::written(done) }),
+            Ok(0) => return Err(Broken { errno: Some(Errno::IO), moved: Moved::written(done) }),
             Ok(n) => done += n,
-            Err(errno) => return Err(Broken { errno, moved: Moved::written(done) }),
+            Err(errno) => return Err(Broken { errno: Some(errno), moved: Moved::written(done) }),
         }
     }
     Ok(done)

@@ -10,6 +10,7 @@ use crate::random::Sampler;
 use crate::random::stream::Seed;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 pub mod attributes;
 mod data;
@@ -19,10 +20,11 @@ mod pacing;
 mod testing;
 mod thread;
 
-pub use thread::{FileRef, Kind, OpenSet, OwnIo, RunState, Slot, Thread};
+pub use thread::{FileRef, Kind, OpenSet, OwnIo, Posted, RunState, Slot, Thread};
 
 mod appendfile;
 mod appendfilerand;
+mod block;
 mod bwlimit;
 mod closefile;
 mod createfile;
@@ -39,10 +41,15 @@ mod listdir;
 mod makedir;
 mod openfile;
 mod opslimit;
+mod print;
 mod read;
 mod readwholefile;
 mod removedir;
+mod semblock;
+mod sempost;
 mod statfile;
+mod testrandvar;
+mod wakeup;
 mod write;
 mod writewholefile;
 
@@ -50,6 +57,7 @@ mod writewholefile;
 pub static FLOWOPS: &[&FlowopDef] = &[
     &appendfile::DEF,
     &appendfilerand::DEF,
+    &block::DEF,
     &bwlimit::DEF,
     &closefile::DEF,
     &createfile::DEF,
@@ -66,20 +74,32 @@ pub static FLOWOPS: &[&FlowopDef] = &[
     &makedir::DEF,
     &openfile::DEF,
     &opslimit::DEF,
+    &print::DEF,
     &read::DEF,
     &readwholefile::DEF,
     &removedir::DEF,
+    &semblock::DEF,
+    &sempost::DEF,
     &statfile::DEF,
+    &testrandvar::DEF,
+    &wakeup::DEF,
     &write::DEF,
     &writewholefile::DEF,
 ];
 
 /// Types of filebench that are not built, so that they are refused by name rather than as a typing mistake.
-pub const PLANNED: &[&str] = &["aiowait", "aiowrite", "block", "print", "semblock", "sempost", "testrandvar", "wakeup"];
+pub const PLANNED: &[&str] = &["aiowait", "aiowrite"];
 
 /// The flowop of that type.
 pub fn find(kind: &str) -> Option<&'static FlowopDef> {
     FLOWOPS.iter().copied().find(|def| def.name == kind || def.aliases.contains(&kind))
+}
+
+/// True where threads wait at flowops of this type, because flowops of another type act on them by name: each instance
+/// has a wait point in shared memory.
+pub fn has_wait_point(kind: &str) -> bool {
+    let acts_on_it = |def: &AttributeDef| matches!(def.kind, crate::attribute::Kind::Instances(of) if of == kind);
+    FLOWOPS.iter().flat_map(|def| def.attributes()).any(acts_on_it)
 }
 
 /// What kind of work a flowop does, for the totals.
@@ -155,6 +175,10 @@ pub struct Build<'a> {
     pub attributes: &'a Attributes,
     /// The place of the flowop that `target` names, among the thread's.
     pub target: Option<usize>,
+    /// The wait point of this instance, where flowops of its type have one.
+    pub wait_point: Option<u32>,
+    /// The wait points of all instances that `target` names, flowop by flowop.
+    pub target_points: Vec<Arc<[u32]>>,
     /// Of this flowop in this thread instance.
     pub seed: Seed,
     /// A sampler of a random variable on a stream.
@@ -224,18 +248,23 @@ impl Moved {
     }
 }
 
-/// A call failed; what had moved before still counts.
+/// A call failed, or a wait ended with the run; what had moved before still counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Broken {
-    /// The kernel's error.
-    pub errno: Errno,
+    /// The kernel's error; none where the run ended during a wait, and so with the operation under way.
+    pub errno: Option<Errno>,
     /// Before it.
     pub moved: Moved,
 }
 
+impl Broken {
+    /// The run ended during a wait.
+    pub const OVER: Broken = Broken { errno: None, moved: Moved::NONE };
+}
+
 impl From<Errno> for Broken {
     fn from(errno: Errno) -> Self {
-        Broken { errno, moved: Moved::NONE }
+        Broken { errno: Some(errno), moved: Moved::NONE }
     }
 }
 
@@ -294,6 +323,11 @@ pub trait Flowop {
         let _ = thread;
     }
 
+    /// The thread has come to its end: says what it has gathered.
+    fn end(&mut self, thread: &mut Thread<'_>) {
+        let _ = thread;
+    }
+
     /// What it was doing, for the message of a failure: `write of 4096 bytes at 8192 to fs1/00000001/00000003`.
     fn describe(&self, thread: &Thread<'_>) -> String;
 }
@@ -316,6 +350,9 @@ mod tests {
                 assert!(!attribute.help.is_empty(), "{}.{}", def.name, attribute.name);
                 assert!(seen.insert(attribute.name), "{} has {} twice", def.name, attribute.name);
                 assert!(attributes::known(attribute.name).is_some(), "{} is not in attributes::ALL", attribute.name);
+                if let crate::attribute::Kind::Instances(of) = attribute.kind {
+                    assert!(find(of).is_some_and(|def| def.name == of && has_wait_point(of)));
+                }
             }
         }
     }

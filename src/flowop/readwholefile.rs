@@ -63,7 +63,7 @@ impl Flowop for ReadWholeFile {
                 Err(rustix::io::Errno::INVAL) if self.choice.direct && self.offset > 0 => {
                     return Ok(Moved::read(self.offset));
                 }
-                Err(errno) => return Err(Broken { errno, moved: Moved::read(self.offset) }),
+                Err(errno) => return Err(Broken { errno: Some(errno), moved: Moved::read(self.offset) }),
             }
         }
     }

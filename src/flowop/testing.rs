@@ -1,6 +1,6 @@
 //! A place to try one flowop: a file set on the engine `fake`, a thread, and a run that says what the test says.
 
-use super::{Build, End, Flowop, Moved, OpenSet, OwnIo, RunState, Thread, Turn};
+use super::{Build, End, Flowop, Moved, OpenSet, OwnIo, Posted, RunState, Thread, Turn};
 use crate::attribute::{self, Attributes, Value};
 use crate::engine::Clock;
 use crate::fileset::layout::NoVariables;
@@ -10,15 +10,32 @@ use crate::random::stream::Seed;
 use crate::source::{Span, Spanned};
 use crate::sys::Region;
 use rustix::fs::OFlags;
+use std::cell::RefCell;
 
-/// Answers of a run.
-#[derive(Debug, Default)]
+/// Answers of a run. Nobody else is in it: a wait that does not end at once lasts until the run is over.
+#[derive(Debug)]
 pub(super) struct TestRun {
     pub(super) flowop: (u64, Moved),
     pub(super) own: OwnIo,
     pub(super) all: (u64, u64),
     /// Nanoseconds for each event.
     pub(super) event_ns: Option<u64>,
+    /// Posts and room of two wait points: a flowop waits at the first, and acts on both.
+    pub(super) points: RefCell<Vec<(u32, u32)>>,
+    pub(super) said: RefCell<Vec<String>>,
+}
+
+impl Default for TestRun {
+    fn default() -> Self {
+        TestRun {
+            flowop: Default::default(),
+            own: OwnIo::default(),
+            all: (0, 0),
+            event_ns: None,
+            points: RefCell::new(vec![(0, 0); 2]),
+            said: RefCell::default(),
+        }
+    }
 }
 
 impl RunState for TestRun {
@@ -28,6 +45,25 @@ impl RunState for TestRun {
     fn pause(&self, clock: &Clock, until: u64) -> bool {
         clock.advance(until.saturating_sub(clock.now()));
         true
+    }
+    fn take_posts(&self, _: &Clock, point: u32, count: u32) -> bool {
+        let (posts, _) = &mut self.points.borrow_mut()[point as usize];
+        let left = posts.checked_sub(count);
+        *posts = left.unwrap_or(*posts);
+        left.is_some()
+    }
+    fn make_room(&self, point: u32, count: u32) {
+        self.points.borrow_mut()[point as usize].1 += count;
+    }
+    fn post(&self, _: &Clock, point: u32, count: u32, bounded: bool) -> Posted {
+        let (posts, room) = &mut self.points.borrow_mut()[point as usize];
+        let Some(sum) = posts.checked_add(count) else { return Posted::TooMany };
+        let Some(rest) = room.checked_sub(if bounded { count } else { 0 }) else { return Posted::Over };
+        (*posts, *room) = (sum, rest);
+        Posted::Done
+    }
+    fn say(&self, text: &str) {
+        self.said.borrow_mut().push(text.to_owned());
     }
     fn take_events(&self, clock: &Clock, count: u64) -> Option<u64> {
         self.event_ns.map(|ns| clock.now() + ns * count)
@@ -137,8 +173,15 @@ impl Bench {
         }
         def.attributes().for_each(|def| attributes.fill(def, Span::default()));
         let sampler = &|_, _| unreachable!("no random variable");
-        let mut build =
-            Build { name: &format!("{kind}1"), attributes: &attributes, target, seed: Seed::root(1), sampler };
+        let mut build = Build {
+            name: &format!("{kind}1"),
+            attributes: &attributes,
+            target,
+            wait_point: Some(0),
+            target_points: vec![[0].into(), [1].into()],
+            seed: Seed::root(1),
+            sampler,
+        };
         (def.build)(&mut build)
     }
 
@@ -152,7 +195,8 @@ impl Bench {
         flowop.finish(thread, &result);
         match result {
             Ok(moved) => Ok((turn, moved)),
-            Err(broken) => Err(End::Failed(Some(broken.errno), flowop.describe(thread))),
+            Err(broken) if broken.errno.is_none() => Err(End::Over),
+            Err(broken) => Err(End::Failed(broken.errno, flowop.describe(thread))),
         }
     }
 }

@@ -101,12 +101,31 @@ pub struct OwnIo {
     pub bytes: u64,
 }
 
+/// What came of a post.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Posted {
+    /// It is there.
+    Done,
+    /// The run was over before there was room.
+    Over,
+    /// There would be more posts outstanding than can be counted, 2^32 - 1; nothing was added.
+    TooMany,
+}
+
 /// What a flowop may ask of the run that it is part of.
 pub trait RunState {
     /// True once the measured window has closed.
     fn is_over(&self, clock: &Clock) -> bool;
     /// Waits until `until` (of the thread's clock); false where the run was over before.
     fn pause(&self, clock: &Clock, until: u64) -> bool;
+    /// Takes `count` posts of a wait point, waiting for them; false where the run was over before.
+    fn take_posts(&self, clock: &Clock, point: u32, count: u32) -> bool;
+    /// Lets `count` more bounded posts be outstanding at a wait point.
+    fn make_room(&self, point: u32, count: u32);
+    /// Adds `count` posts to a wait point; where they are `bounded`, waits for their room and takes it in the same step.
+    fn post(&self, clock: &Clock, point: u32, count: u32, bounded: bool) -> Posted;
+    /// Says a line to whoever watches the run, with the thread's name before it.
+    fn say(&self, text: &str);
     /// Takes `count` events of the event generator; the moment from which they may be used. None where no rate is set.
     fn take_events(&self, clock: &Clock, count: u64) -> Option<u64>;
     /// Operations and bytes of one flowop of this thread.

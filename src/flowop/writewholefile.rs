@@ -121,7 +121,7 @@ mod tests {
         let mut write = bench.flowop("writewholefile", "filename=fs,iosize=1k");
         write.prepare(&mut thread).unwrap();
         let broken = write.execute(&mut thread).unwrap_err();
-        assert_eq!(broken, Broken { errno: rustix::io::Errno::NOSPC, moved: Moved::written(2048) });
+        assert_eq!(broken, Broken { errno: Some(rustix::io::Errno::NOSPC), moved: Moved::written(2048) });
         assert_eq!(write.describe(&thread), "write of 1024 bytes at 2048 of fs/00000001/00000001");
     }
 }

@@ -174,6 +174,9 @@ pub struct FlowopPlan {
     pub kind: String,
     /// The place of `target` among the thread's flowops.
     pub target: Option<u32>,
+    /// The flowops that `target` names where it is for those of all threads: process, thread, flowop by place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub acts_on: Vec<[u32; 3]>,
     /// Typed; defaults are filled in.
     pub attributes: Attributes,
 }

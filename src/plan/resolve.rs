@@ -42,6 +42,7 @@ pub fn plan(file: &SourceFile, ast: &Ast, options: &Options, diagnostics: &mut D
         processes: Vec::new(),
         nameless: false,
         composites: BTreeSet::new(),
+        refused: BTreeSet::new(),
         quit: QuitMode::Timeout,
         events: None,
         steps: Vec::new(),
@@ -135,6 +136,8 @@ struct Resolver<'a, 'd> {
     nameless: bool,
     /// Names of composite flowops, which are refused where they are defined and not again where they are used.
     composites: BTreeSet<String>,
+    /// Names of flowops that were refused: a target that names one is no second mistake.
+    refused: BTreeSet<String>,
     quit: QuitMode,
     events: Option<&'a [Attribute]>,
     steps: Vec<Step>,
@@ -555,7 +558,8 @@ impl<'a> Resolver<'a, '_> {
             let rate = self.attributes(&entity::EVENTGEN, span, written).number("rate");
             (rate > 0).then_some(rate)
         });
-        let processes: Vec<ProcessPlan> = (0..self.processes.len()).filter_map(|at| self.process(at)).collect();
+        let mut processes: Vec<ProcessPlan> = (0..self.processes.len()).filter_map(|at| self.process(at)).collect();
+        self.bind_instances(&mut processes);
         let none = !processes.is_empty() && processes.iter().all(|process| process.instances == 0);
         // A number that could not be read is reported already.
         if none && !self.scope.diagnostics.has_errors() {
@@ -639,9 +643,15 @@ impl<'a> Resolver<'a, '_> {
             .collect();
         let slot_sets = self.slot_sets(block);
         let mut flowops = Vec::new();
-        for item in &block.items {
+        for (item, name) in block.items.iter().zip(&names) {
             match &item.value {
-                Item::Flowop { kind, attributes } => flowops.extend(self.flowop(kind, attributes, &names, &slot_sets)),
+                Item::Flowop { kind, attributes } => {
+                    let flowop = self.flowop(kind, attributes, &names, &slot_sets);
+                    if flowop.is_none() {
+                        self.refused.extend(name.as_ref().map(|name| name.value.clone()));
+                    }
+                    flowops.extend(flowop);
+                }
                 Item::Thread { .. } => {
                     self.push(Diagnostic::error(item.span, "a thread within a thread", "expected flowop TYPE ..."));
                 }
@@ -780,7 +790,45 @@ impl<'a> Resolver<'a, '_> {
         self.fill(&mut attributes, def.attributes(), &of, kind.span);
         let name = attributes.text("name").unwrap_or_default().to_owned();
         self.check_access(def, &name, kind.span, &attributes, slot_sets);
-        Some(FlowopPlan { name, kind: def.name.to_owned(), target, attributes })
+        Some(FlowopPlan { name, kind: def.name.to_owned(), target, acts_on: Vec::new(), attributes })
+    }
+
+    /// Binds the targets that may be in any thread of any process, which takes all of them to be known.
+    fn bind_instances(&mut self, processes: &mut [ProcessPlan]) {
+        let mut all: BTreeMap<(String, String), Vec<[u32; 3]>> = BTreeMap::new();
+        for (p, process) in processes.iter().enumerate() {
+            for (t, thread) in process.threads.iter().enumerate() {
+                for (f, flowop) in thread.flowops.iter().enumerate() {
+                    let key = (flowop.name.clone(), flowop.kind.clone());
+                    all.entry(key).or_default().push([p, t, f].map(|at| at as u32));
+                }
+            }
+        }
+        for flowop in processes.iter_mut().flat_map(|process| &mut process.threads).flat_map(|t| &mut t.flowops) {
+            for def in flowop.def().attributes() {
+                let Kind::Instances(kind) = def.kind else { continue };
+                let (Some(wanted), Some(span)) = (flowop.attributes.text(def.name), flowop.attributes.span(def.name))
+                else {
+                    continue;
+                };
+                let key = (wanted.to_owned(), kind.to_owned());
+                match all.get(&key) {
+                    Some(places) => flowop.acts_on.extend(places),
+                    // What was refused or could not be read may be it.
+                    None if self.garbled || self.refused.contains(wanted) => {}
+                    None => {
+                        let other = all.keys().find(|(name, _)| name == wanted).map(|(_, kind)| kind);
+                        let message = match other {
+                            Some(other) => format!("'{wanted}' is a flowop {other}, not a {kind}"),
+                            None => format!("no flowop {kind} of any thread is called '{wanted}'"),
+                        };
+                        let diagnostic = Diagnostic::error(span, message, format!("expected {}", def.kind.expected()));
+                        let known = all.keys().filter(|(_, of)| of == kind).map(|(name, _)| name.as_str());
+                        self.scope.diagnostics.push(diagnostic.near(wanted, known));
+                    }
+                }
+            }
+        }
     }
 
     fn unknown_flowop(&mut self, kind: &Spanned<String>) {
