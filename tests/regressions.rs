@@ -202,3 +202,14 @@ fn a_second_run_does_not_take_the_tree_from_under_the_first() {
     let output = first.wait_with_output().unwrap();
     assert_eq!(bench.outcome(output).exits(130).runs().len(), 1);
 }
+
+/// Who asked for a document gets one, also where this machine cannot begin.
+#[test]
+fn a_refused_run_has_its_document() {
+    let text = workload(SET, "flowop statfile name=s,filesetname=u").replace("name=t", "name=t,instances=9000000");
+    let outcome = Bench::new(&text).args(["--format", "json"]).run().exits(1);
+    let record: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!((&record["runs"][0]["ended"], &record["runs"][0]["valid"]), (&"error".into(), &false.into()));
+    assert!(record["runs"][0]["reason"].as_str().unwrap().contains("possible"));
+    assert_eq!(Bench::new(&text).run().exits(1).stdout, "");
+}

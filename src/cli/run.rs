@@ -114,7 +114,7 @@ fn try_run(args: &RunArgs) -> Result<Exit, Failed> {
     };
     let objections = exec::objections(&plan, &exec_options);
     if !objections.is_empty() {
-        return Err((exit::FAILED, objections.join("\n")));
+        return Err(not_begun(args, &plan, objections.join("\n")));
     }
     let outputs = open_outputs(args)?;
     // The first thing that is made, when nothing else stands against the run.
@@ -127,13 +127,10 @@ fn try_run(args: &RunArgs) -> Result<Exit, Failed> {
     let mut live = Live::new(echo, args.quiet);
     let outcome = exec::run(&plan, &exec_options, &mut |event| live.show(event));
     live.clear();
-    let outcome = outcome.map_err(|error| {
-        let exit = match &error {
-            ExecError::Refused(_) => exit::REFUSED,
-            ExecError::Usage(_) => exit::USAGE,
-            ExecError::CannotRun(_) | ExecError::System(..) => exit::FAILED,
-        };
-        (exit, error.to_string())
+    let outcome = outcome.map_err(|error| match &error {
+        ExecError::Refused(_) => (exit::REFUSED, error.to_string()),
+        ExecError::Usage(_) => (exit::USAGE, error.to_string()),
+        ExecError::CannotRun(_) | ExecError::System(..) => not_begun(args, &plan, error.to_string()),
     })?;
     let mut exit = verdict(&outcome.record, outcome.signal);
     if let Some(why) = reason(&outcome.record).filter(|_| exit != exit::OK) {
@@ -152,6 +149,15 @@ fn try_run(args: &RunArgs) -> Result<Exit, Failed> {
         }
     }
     Ok(exit)
+}
+
+/// This machine cannot do it. Who asked for a document gets one that says so; a report for people would be a table of
+/// nothing.
+fn not_begun(args: &RunArgs, plan: &Plan, reason: String) -> Failed {
+    if args.format.name != "text" {
+        print(&(args.format.render)(&exec::refusal(plan, &reason)));
+    }
+    (exit::FAILED, reason)
 }
 
 /// The first thing that went wrong stays the verdict.

@@ -115,6 +115,31 @@ pub fn objections(plan: &Plan, options: &Options) -> Vec<String> {
     plan.runs().flat_map(|run| limits::objections(run, one_process)).collect()
 }
 
+/// The record of a plan that could not be begun, for who reads documents and not messages.
+pub fn refusal(plan: &Plan, reason: &str) -> RunRecord {
+    RunRecord {
+        schema_version: SCHEMA_VERSION.into(),
+        wlrun: env!("CARGO_PKG_VERSION").into(),
+        seed: plan.seed,
+        environment: Environment::read(plan.dir.as_deref()),
+        workload: nothing_of(plan),
+        runs: vec![not_run(Ended::Error, reason, None)],
+    }
+}
+
+/// The workload of a plan of which nothing was laid out.
+fn nothing_of(plan: &Plan) -> WorkloadRecord {
+    WorkloadRecord {
+        name: plan.workload.name.clone(),
+        hash: plan.workload.hash.clone(),
+        parameters: Default::default(),
+        files: 0,
+        bytes: 0,
+        processes: 0,
+        threads: 0,
+    }
+}
+
 /// Carries a plan out.
 ///
 /// # Errors
@@ -476,20 +501,11 @@ impl<'a> Controller<'a> {
             }
         }
         let largest = self.plan.runs().max_by_key(|run| run.thread_count());
-        let empty = WorkloadRecord {
-            name: self.plan.workload.name.clone(),
-            hash: self.plan.workload.hash.clone(),
-            parameters: Default::default(),
-            files: 0,
-            bytes: 0,
-            processes: 0,
-            threads: 0,
-        };
         let record = RunRecord {
             schema_version: SCHEMA_VERSION.into(),
             wlrun: env!("CARGO_PKG_VERSION").into(),
             seed: self.plan.seed,
-            workload: largest.map_or(empty, |run| self.workload(run)),
+            workload: largest.map_or_else(|| nothing_of(self.plan), |run| self.workload(run)),
             environment: self.environment,
             runs: self.runs,
         };

@@ -17,7 +17,7 @@ mod procflow;
 mod protocol;
 mod threadflow;
 
-pub use controller::{ExecError, Options, Outcome, ProcessModel, objections, run};
+pub use controller::{ExecError, Options, Outcome, ProcessModel, objections, refusal, run};
 pub use procflow::worker;
 
 /// The hidden subcommand that makes our own binary a worker.

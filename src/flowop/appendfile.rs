@@ -1,7 +1,10 @@
 //! `appendfile`: iosize bytes at the end of a file.
 
 use super::file::Choice;
-use super::{Amount, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes, data};
+use super::thread::DIRECT_ALIGNMENT;
+use super::{
+    Amount, Broken, Build, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes, data,
+};
 use std::ops::Range;
 
 pub(super) static DEF: FlowopDef = FlowopDef {
@@ -11,22 +14,46 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     effect: Effect::Writes,
     summary: "writes iosize bytes at the end of a file",
     attributes: &[attributes::SLOT, attributes::FILE, attributes::INDEX, attributes::OPEN, attributes::IOSIZE],
-    build: |build| {
-        Box::new(AppendFile { choice: Choice::new(build), iosize: build.amount("iosize", 0), slot: 0, data: 0..0 })
-    },
+    build: |build| Box::new(Append::new(build, Sizes::Exact)),
 };
 
-struct AppendFile {
+/// How much of iosize is appended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sizes {
+    /// All.
+    Exact,
+    /// 1 byte to all, each number as likely; with directio whole blocks.
+    UpTo,
+}
+
+/// `appendfile` and `appendfilerand`.
+pub(super) struct Append {
     choice: Choice,
     iosize: Amount,
+    sizes: Sizes,
     slot: usize,
     data: Range<usize>,
 }
 
-impl Flowop for AppendFile {
+impl Append {
+    pub(super) fn new(build: &Build<'_>, sizes: Sizes) -> Self {
+        Append { choice: Choice::new(build), iosize: build.amount("iosize", 0), sizes, slot: 0, data: 0..0 }
+    }
+}
+
+impl Flowop for Append {
     fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
         self.slot = self.choice.opened(thread)?;
-        let size = self.iosize.draw().max(1);
+        // A random size may come out as 0; a request of nothing is none.
+        let most = self.iosize.draw().max(1);
+        let size = match self.sizes {
+            Sizes::Exact => most,
+            // A direct write of an odd number of bytes is EINVAL on every block device.
+            Sizes::UpTo if self.choice.direct => {
+                thread.random_up_to((most / DIRECT_ALIGNMENT).max(1)) * DIRECT_ALIGNMENT
+            }
+            Sizes::UpTo => thread.random_up_to(most),
+        };
         self.data = thread.data(size, self.choice.direct)?;
         Ok(Turn::Go)
     }

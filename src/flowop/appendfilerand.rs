@@ -1,9 +1,7 @@
 //! `appendfilerand`: a random number of bytes at the end of a file.
 
-use super::file::Choice;
-use super::thread::DIRECT_ALIGNMENT;
-use super::{Amount, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes, data};
-use std::ops::Range;
+use super::appendfile::{Append, Sizes};
+use super::{Effect, FlowopClass, FlowopDef, attributes};
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "appendfilerand",
@@ -12,42 +10,8 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     effect: Effect::Writes,
     summary: "writes 1 to iosize bytes, each number as likely, at the end of a file; with directio whole blocks of 4096",
     attributes: &[attributes::SLOT, attributes::FILE, attributes::INDEX, attributes::OPEN, attributes::IOSIZE],
-    build: |build| {
-        Box::new(AppendFileRand { choice: Choice::new(build), iosize: build.amount("iosize", 0), slot: 0, data: 0..0 })
-    },
+    build: |build| Box::new(Append::new(build, Sizes::UpTo)),
 };
-
-struct AppendFileRand {
-    choice: Choice,
-    iosize: Amount,
-    slot: usize,
-    data: Range<usize>,
-}
-
-impl Flowop for AppendFileRand {
-    fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
-        self.slot = self.choice.opened(thread)?;
-        let most = self.iosize.draw().max(1);
-        let size = if self.choice.direct {
-            // A direct write of an odd number of bytes is EINVAL on every block device.
-            thread.random_up_to((most / DIRECT_ALIGNMENT).max(1)) * DIRECT_ALIGNMENT
-        } else {
-            thread.random_up_to(most)
-        };
-        self.data = thread.data(size, self.choice.direct)?;
-        Ok(Turn::Go)
-    }
-
-    fn execute(&mut self, thread: &mut Thread<'_>) -> Result<Moved, Broken> {
-        let fd = thread.fd(self.slot);
-        data::append(thread, fd, self.data.clone())
-    }
-
-    fn describe(&self, thread: &Thread<'_>) -> String {
-        let (len, file) = (self.data.len(), thread.show_slot(self.slot));
-        format!("append of {len} bytes to {file}{}", self.choice.how())
-    }
-}
 
 #[cfg(test)]
 mod tests {
