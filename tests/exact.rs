@@ -296,3 +296,45 @@ fn intervals_add_up_to_the_run() {
     assert_eq!(Some(sum), run["total"]["ops"].as_u64());
     assert_eq!(intervals.last().unwrap()["end_ns"], run["elapsed_ns"]);
 }
+
+/// A composite flowop is its flowops, as often as its `iters` say, with the local variables of each use.
+#[test]
+fn composites_are_taken_apart_and_counted_by_their_place() {
+    let text =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/workloads/good/composites.wl")).unwrap();
+    let outcome = Bench::new(&text).args(["--engine", "fake:other=1ms", "--runtime", "0.0801"]).run().exits(0);
+    // A round is 2 stats, then three times open, 5 stats, read and close: 2 + 3 * 8 = 26 calls of 1 ms. Three rounds are
+    // 78 ms; two more calls end within 80.1 ms.
+    let ops: Vec<(String, u64)> = outcome.only_run()["flowops"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| (f["name"].as_str().unwrap().to_owned(), f["ops"].as_u64().unwrap()))
+        .collect();
+    let expected = [
+        ("first.stat", 8),
+        ("second.open", 9),
+        ("second.again.stat", 45),
+        ("second.read", 9),
+        ("second.close", 9),
+        ("second.enough", 9),
+    ];
+    assert_eq!(ops, expected.map(|(name, count)| (name.to_owned(), count)));
+    assert_eq!(outcome.bytes("second.read"), 9 * 4096, "the use's $io, not the definition's");
+}
+
+#[test]
+fn mistakes_in_a_composite_are_mistakes() {
+    let head = "define fileset name=f,path=$dir,entries=1,dirwidth=1,prealloc\n";
+    let run = |define: &str, used: &str| {
+        let text = format!("{head}{define}\ndefine process name=p {{ thread name=t {{ {used} }} }}\nrun 1\n");
+        Bench::new(&text).args(["--dir", "."]).check().exits(2)
+    };
+    let look = "define flowop name=look,$n { flowop statfile name=s,filesetname=f,iters=$n }";
+    run(look, "flowop look name=l,$m=1").says("no local variable $m");
+    run(look, "flowop look name=l").says("$n is not set");
+    run(look, "flowop lok name=l,$n=1").says("unknown flowop 'lok'").says("did you mean 'look'");
+    run("define flowop name=read { flowop statfile name=s,filesetname=f }", "flowop statfile name=s,filesetname=f")
+        .says("'read' is a flowop of its own");
+    run("define flowop name=a { flowop a name=b }", "flowop a name=c").says("does it use itself");
+}

@@ -144,8 +144,15 @@ mod tests {
     use crate::plan::{ProcessPlan, QuitMode, ThreadPlan};
 
     fn run(processes: u32, threads: u32, memsize: u64) -> RunPlan {
-        let thread =
-            ThreadPlan { name: "t".into(), instances: threads, memsize, ioprio: None, slots: 1, flowops: Vec::new() };
+        let thread = ThreadPlan {
+            name: "t".into(),
+            instances: threads,
+            memsize,
+            ioprio: None,
+            slots: 1,
+            flowops: Vec::new(),
+            program: Vec::new(),
+        };
         RunPlan {
             length_ns: None,
             interval_ns: None,

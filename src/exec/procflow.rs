@@ -152,16 +152,17 @@ fn start_thread(
         let def = crate::engine::find(name).ok_or_else(|| format!("no engine {name}"))?;
         let (engine, clock) = (def.build)(script)?;
         let flowops = threadflow::build(plan, &order.variables, seed, stand);
+        let steps = threadflow::steps(plan, &order.variables, seed);
         let thread = Thread::new(engine, clock, sets, run, seed, plan.memsize, plan.slots as usize, threads_in_all)
             .map_err(|e| format!("thread {}: {} bytes of memory: {e}", run.names.thread, plan.memsize))?;
-        Ok((flowops, thread))
+        Ok((steps, flowops, thread))
     };
     let prepared = prepare();
     // A receiver that is gone has failed already.
     let _ = ready.send(prepared.as_ref().map(|_| ()).map_err(Clone::clone));
     drop(ready);
-    if let Ok((mut flowops, mut thread)) = prepared {
-        threadflow::live(&mut thread, &mut flowops, plan, run, order.run.quit);
+    if let Ok((mut steps, mut flowops, mut thread)) = prepared {
+        threadflow::live(&mut thread, (&mut steps, &mut flowops), plan, run, order.run.quit);
     }
 }
 

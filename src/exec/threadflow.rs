@@ -7,9 +7,10 @@
 use super::control::Control;
 use super::points::Stand;
 use super::protocol::{Message, Messenger};
+use crate::attribute::VariableId;
 use crate::engine::Clock;
 use crate::flowop::{Amount, Broken, Build, End, Flowop, FlowopClass, Moved, OwnIo, Posted, RunState, Thread, Turn};
-use crate::plan::{QuitMode, ThreadPlan};
+use crate::plan::{Node, QuitMode, ThreadPlan};
 use crate::random::stream::Seed;
 use crate::random::{self, Sampler};
 use crate::record::counters::{Counters, ThreadCounters};
@@ -74,11 +75,50 @@ pub(super) struct Running {
     class: FlowopClass,
 }
 
+/// What a round consists of.
+pub(super) enum Step {
+    Flowop(usize),
+    Composite { iters: Amount, steps: Vec<Step> },
+}
+
+/// Makes the round of a thread.
+pub(super) fn steps(plan: &ThreadPlan, variables: &[random::Spec], seed: Seed) -> Vec<Step> {
+    if plan.program.is_empty() {
+        return (0..plan.flowops.len()).map(Step::Flowop).collect();
+    }
+    let mut number = 0;
+    steps_of(&plan.program, variables, seed, &mut number)
+}
+
+fn steps_of(nodes: &[Node], variables: &[random::Spec], seed: Seed, number: &mut u64) -> Vec<Step> {
+    let step = |node: &Node| match node {
+        Node::Flowop(at) => Step::Flowop(*at as usize),
+        Node::Composite { attributes, nodes } => {
+            let sampler = |id, seed| sampler(variables, id, seed);
+            let build = Build {
+                name: "",
+                attributes,
+                target: None,
+                wait_point: None,
+                target_points: Vec::new(),
+                seed: seed.child("composite").index(*number),
+                sampler: &sampler,
+            };
+            *number += 1;
+            let iters = build.amount("iters", 1);
+            Step::Composite { iters, steps: steps_of(nodes, variables, seed, number) }
+        }
+    };
+    nodes.iter().map(step).collect()
+}
+
+fn sampler(variables: &[random::Spec], id: VariableId, seed: Seed) -> Sampler {
+    variables[id.0 as usize].sampler(seed).expect("the plan keeps only random variables that have been built once")
+}
+
 /// Makes the flowops of a thread.
 pub(super) fn build(plan: &ThreadPlan, variables: &[random::Spec], seed: Seed, stand: Stand<'_>) -> Vec<Running> {
-    let sampler = |id: crate::attribute::VariableId, seed: Seed| -> Sampler {
-        variables[id.0 as usize].sampler(seed).expect("the plan keeps only random variables that have been built once")
-    };
+    let sampler = |id, seed| sampler(variables, id, seed);
     plan.flowops
         .iter()
         .enumerate()
@@ -105,39 +145,73 @@ struct Ending {
     flowop: usize,
 }
 
-/// Repeats the flowops until there is a reason to end.
-fn repeat(thread: &mut Thread<'_>, flowops: &mut [Running], run: &ThreadRun<'_>) -> Ending {
+/// Repeats the round until there is a reason to end.
+fn repeat(thread: &mut Thread<'_>, steps: &mut [Step], flowops: &mut [Running], run: &ThreadRun<'_>) -> Ending {
     let clock = thread.clock.clone();
     loop {
-        let mut called = false;
-        for (index, running) in flowops.iter_mut().enumerate() {
-            let mut left = running.iters.draw();
-            while left > 0 {
-                let turn = turn(thread, running, index, &clock, run);
-                if !running.flowop.again() {
-                    left -= 1;
+        match pass(thread, steps, flowops, &clock, run) {
+            Ok(true) => {}
+            Ok(false) => {
+                if let Some(end) = idle(&clock, run) {
+                    return Ending { end, flowop: 0 };
                 }
-                match turn {
-                    Ok(true) => called = true,
-                    Ok(false) => {
-                        // Nothing was timed, so nobody has looked at the clock.
-                        clock.advance(1_000);
-                        if clock.now() >= run.control.window_end() {
-                            return Ending { end: End::Over, flowop: index };
-                        }
-                    }
-                    Err(end) => return Ending { end, flowop: index },
-                }
+                std::thread::yield_now();
             }
-        }
-        if !called {
-            clock.advance(1_000);
-            if clock.now() >= run.control.window_end() {
-                return Ending { end: End::Over, flowop: 0 };
-            }
-            std::thread::yield_now();
+            Err(ending) => return ending,
         }
     }
+}
+
+/// One pass over steps; true where something was timed.
+fn pass(
+    thread: &mut Thread<'_>,
+    steps: &mut [Step],
+    flowops: &mut [Running],
+    clock: &Clock,
+    run: &ThreadRun<'_>,
+) -> Result<bool, Ending> {
+    let mut called = false;
+    for step in steps {
+        match step {
+            Step::Flowop(index) => {
+                let (index, running) = (*index, &mut flowops[*index]);
+                let mut left = running.iters.draw();
+                while left > 0 {
+                    let turn = turn(thread, running, index, clock, run);
+                    if !running.flowop.again() {
+                        left -= 1;
+                    }
+                    let end = match turn {
+                        Ok(true) => {
+                            called = true;
+                            None
+                        }
+                        Ok(false) => idle(clock, run),
+                        Err(end) => Some(end),
+                    };
+                    if let Some(end) = end {
+                        return Err(Ending { end, flowop: index });
+                    }
+                }
+            }
+            Step::Composite { iters, steps } => {
+                for _ in 0..iters.draw() {
+                    let inner = pass(thread, steps, flowops, clock, run)?;
+                    called |= inner;
+                    if !inner && let Some(end) = idle(clock, run) {
+                        return Err(Ending { end, flowop: 0 });
+                    }
+                }
+            }
+        }
+    }
+    Ok(called)
+}
+
+/// Nothing was timed, so nobody has looked at the clock.
+fn idle(clock: &Clock, run: &ThreadRun<'_>) -> Option<End> {
+    clock.advance(1_000);
+    (clock.now() >= run.control.window_end()).then_some(End::Over)
 }
 
 /// One operation; false where there was none to carry out.
@@ -213,7 +287,7 @@ pub(super) struct Names {
 /// A thread's life from the gate to its end.
 pub(super) fn live(
     thread: &mut Thread<'_>,
-    flowops: &mut [Running],
+    (steps, flowops): (&mut [Step], &mut [Running]),
     plan: &ThreadPlan,
     run: &ThreadRun<'_>,
     quit: QuitMode,
@@ -222,7 +296,7 @@ pub(super) fn live(
     run.control.wait();
     run.counters.start();
     let cpu = thread_cpu();
-    let Ending { end, flowop } = repeat(thread, flowops, run);
+    let Ending { end, flowop } = repeat(thread, steps, flowops, run);
     let now = thread.clock.now();
     let ends_run = quit != QuitMode::Alldone;
     let name = &plan.flowops[flowop].name;

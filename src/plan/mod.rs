@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+mod composite;
 pub mod entity;
 mod resolve;
 mod scope;
@@ -160,8 +161,26 @@ pub struct ThreadPlan {
     pub ioprio: Option<u8>,
     /// Number of descriptor slots that its flowops name.
     pub slots: u32,
-    /// What it repeats.
+    /// What it repeats; those within composite flowops stand where they are used.
     pub flowops: Vec<FlowopPlan>,
+    /// The order where there are composite flowops; empty where it is that of `flowops`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub program: Vec<Node>,
+}
+
+/// A step of a thread's round.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Node {
+    /// A flowop, by its place among the thread's.
+    Flowop(u32),
+    /// A composite flowop: its steps, repeated `iters` times.
+    Composite {
+        /// Has `iters`.
+        attributes: Attributes,
+        /// In the order of its definition.
+        nodes: Vec<Node>,
+    },
 }
 
 /// A flowop.

@@ -2,6 +2,7 @@
 //! order of the text; file sets are resolved where they are created, processes where they run, so that a variable may be
 //! set after the definition that mentions it, as in filebench.
 
+use super::composite::{Composite, Expanded};
 use super::entity::{self, Entity};
 use super::scope::Scope;
 use super::{Dialect, FlowopPlan, Options, Plan, ProcessPlan, QuitMode, RunPlan, Step, ThreadPlan, Workload};
@@ -41,7 +42,7 @@ pub fn plan(file: &SourceFile, ast: &Ast, options: &Options, diagnostics: &mut D
         specs: Vec::new(),
         processes: Vec::new(),
         nameless: false,
-        composites: BTreeSet::new(),
+        composites: BTreeMap::new(),
         refused: BTreeSet::new(),
         quit: QuitMode::Timeout,
         events: None,
@@ -123,8 +124,8 @@ struct ProcessDef<'a> {
     block: &'a Block,
 }
 
-struct Resolver<'a, 'd> {
-    scope: Scope<'d>,
+pub(super) struct Resolver<'a, 'd> {
+    pub(super) scope: Scope<'d>,
     options: &'a Options,
     dialect: Dialect,
     /// What showed the dialect.
@@ -134,8 +135,8 @@ struct Resolver<'a, 'd> {
     processes: Vec<ProcessDef<'a>>,
     /// A file set's name could not be read: an unknown name may be that one.
     nameless: bool,
-    /// Names of composite flowops, which are refused where they are defined and not again where they are used.
-    composites: BTreeSet<String>,
+    /// By name.
+    pub(super) composites: BTreeMap<String, Composite<'a>>,
     /// Names of flowops that were refused: a target that names one is no second mistake.
     refused: BTreeSet<String>,
     quit: QuitMode,
@@ -147,7 +148,7 @@ struct Resolver<'a, 'd> {
 }
 
 impl<'a> Resolver<'a, '_> {
-    fn push(&mut self, diagnostic: Diagnostic) {
+    pub(super) fn push(&mut self, diagnostic: Diagnostic) {
         self.scope.diagnostics.push(diagnostic);
     }
 
@@ -169,7 +170,7 @@ impl<'a> Resolver<'a, '_> {
                 None => self.scope.set_unknown(&variable.value),
             },
             Statement::SetMode(words) => self.set_mode(words, span),
-            Statement::Define { what, attributes, block } => self.define(what, attributes, block.as_ref(), span),
+            Statement::Define { what, attributes, block } => self.define(what, attributes, block.as_ref()),
             Statement::Run(length) => self.run(length.as_ref(), None),
             Statement::Command { word, arguments, attributes } => return self.command(word, arguments, attributes),
         }
@@ -274,7 +275,7 @@ impl<'a> Resolver<'a, '_> {
         }
     }
 
-    fn define(&mut self, what: &'a Spanned<String>, attributes: &'a [Attribute], block: Option<&'a Block>, span: Span) {
+    fn define(&mut self, what: &'a Spanned<String>, attributes: &'a [Attribute], block: Option<&'a Block>) {
         let word = what.value.as_str();
         for entity in [&entity::FILE, &entity::FILESET] {
             if entity.is_called(word) {
@@ -290,14 +291,7 @@ impl<'a> Resolver<'a, '_> {
         }
         match word {
             "randvar" => self.define_randvar(what.span, attributes),
-            "flowop" => {
-                if let Some(Attribute { value: Some(value), .. }) = attributes.iter().find(|a| a.name.value == "name")
-                    && let Some(name) = self.scope.evaluate(value)
-                {
-                    self.composites.insert(name.to_string());
-                }
-                self.push(Diagnostic::not_supported(what.span.merge(span), "a composite flowop"));
-            }
+            "flowop" => self.define_composite(what.span, attributes, block),
             "posset" => self.push(Diagnostic::not_supported(what.span, "a position set")),
             other => {
                 let known = ["file", "fileset", "process", "randvar", "flowop"];
@@ -309,6 +303,26 @@ impl<'a> Resolver<'a, '_> {
                 self.push(diagnostic.near(other, known));
             }
         }
+    }
+
+    fn define_composite(&mut self, span: Span, attributes: &'a [Attribute], block: Option<&'a Block>) {
+        let Some(attribute) = attributes.iter().find(|a| a.name.value == "name") else {
+            return self.push(Diagnostic::error(span, "a composite flowop needs a name", "expected name=NAME"));
+        };
+        let Some(block) = block else {
+            return self.push(Diagnostic::error(span, "a composite flowop has no flowops", "expected { flowop ... }"));
+        };
+        let Some(typed) = self.scope.attribute(&flowop::attributes::COMMON[0], attribute) else { return };
+        let Typed::Text(name) = typed.value else { return };
+        if flowop::find(&name).is_some() {
+            let message = format!("'{name}' is a flowop of its own, which a composite cannot replace");
+            return self.push(Diagnostic::error(typed.span, message, "the name of a flowop"));
+        }
+        if self.composites.contains_key(&name) {
+            let message = format!("the composite flowop '{name}' is defined twice");
+            return self.push(Diagnostic::error(typed.span, message, "defined here again"));
+        }
+        self.composites.insert(name, Composite { attributes, block });
     }
 
     fn define_randvar(&mut self, span: Span, attributes: &[Attribute]) {
@@ -395,7 +409,12 @@ impl<'a> Resolver<'a, '_> {
         attributes
     }
 
-    fn unknown_attribute<'n>(&mut self, name: &Spanned<String>, of: &str, known: impl IntoIterator<Item = &'n str>) {
+    pub(super) fn unknown_attribute<'n>(
+        &mut self,
+        name: &Spanned<String>,
+        of: &str,
+        known: impl IntoIterator<Item = &'n str>,
+    ) {
         let diagnostic = Diagnostic::error(
             name.span,
             format!("unknown attribute '{}' of {of}", name.value),
@@ -404,7 +423,7 @@ impl<'a> Resolver<'a, '_> {
         self.push(diagnostic.near(&name.value, known));
     }
 
-    fn fill<'n>(
+    pub(super) fn fill<'n>(
         &mut self,
         attributes: &mut Attributes,
         defs: impl Iterator<Item = &'n AttributeDef>,
@@ -628,34 +647,23 @@ impl<'a> Resolver<'a, '_> {
         })
     }
 
-    fn thread(&mut self, span: Span, written: &[Attribute], block: &Block) -> Option<ThreadPlan> {
+    fn thread(&mut self, span: Span, written: &[Attribute], block: &'a Block) -> Option<ThreadPlan> {
         // The span of the item covers the whole block; a message points at its word.
         let word = Span::new(span.start, span.start + "thread".len());
         let attributes = self.attributes(&entity::THREAD, word, written);
         let name = attributes.text("name").unwrap_or_default().to_owned();
-        let names: Vec<Option<Spanned<String>>> = block
-            .items
-            .iter()
-            .map(|item| match &item.value {
-                Item::Flowop { attributes, .. } => self.flowop_name(attributes),
-                Item::Thread { .. } => None,
-            })
-            .collect();
-        let slot_sets = self.slot_sets(block);
+        let (expanded, program) = self.expand(block);
+        let names: Vec<Option<Spanned<String>>> = expanded.iter().map(|flowop| self.flowop_name(flowop)).collect();
+        let slot_sets = self.slot_sets(&expanded);
         let mut flowops = Vec::new();
-        for (item, name) in block.items.iter().zip(&names) {
-            match &item.value {
-                Item::Flowop { kind, attributes } => {
-                    let flowop = self.flowop(kind, attributes, &names, &slot_sets);
-                    if flowop.is_none() {
-                        self.refused.extend(name.as_ref().map(|name| name.value.clone()));
-                    }
-                    flowops.extend(flowop);
-                }
-                Item::Thread { .. } => {
-                    self.push(Diagnostic::error(item.span, "a thread within a thread", "expected flowop TYPE ..."));
-                }
+        for (item, name) in expanded.iter().zip(&names) {
+            let before = self.scope.enter(&item.locals);
+            let flowop = self.flowop(item, &names, &slot_sets);
+            self.scope.leave(before);
+            if flowop.is_none() {
+                self.refused.extend(name.as_ref().map(|name| name.value.clone()));
             }
+            flowops.extend(flowop);
         }
         if block.items.is_empty() {
             self.push(Diagnostic::error(
@@ -680,6 +688,7 @@ impl<'a> Resolver<'a, '_> {
             },
             slots,
             flowops,
+            program,
         })
     }
 
@@ -704,20 +713,22 @@ impl<'a> Resolver<'a, '_> {
     }
 
     /// A flowop's name as targets refer to it; mistakes are reported with the flowop.
-    fn flowop_name(&mut self, attributes: &[Attribute]) -> Option<Spanned<String>> {
-        let attribute = attributes.iter().rev().find(|a| a.name.value == "name")?;
-        let typed = self.scope.attribute(&flowop::attributes::COMMON[0], attribute)?;
-        match typed.value {
-            Typed::Text(name) => Some(Spanned::new(name, typed.span)),
+    fn flowop_name(&mut self, item: &Expanded<'_>) -> Option<Spanned<String>> {
+        let attribute = item.attributes.iter().rev().find(|a| a.name.value == "name")?;
+        let before = self.scope.enter(&item.locals);
+        let typed = self.scope.attribute(&flowop::attributes::COMMON[0], attribute);
+        self.scope.leave(before);
+        match typed? {
+            Spanned { value: Typed::Text(name), span } => Some(Spanned::new(format!("{}{name}", item.prefix), span)),
             _ => None,
         }
     }
 
     /// Which file sets are opened into which slots of a thread: a flowop that names no set works on these.
-    fn slot_sets(&mut self, block: &Block) -> BTreeMap<u64, BTreeSet<u32>> {
+    fn slot_sets(&mut self, flowops: &[Expanded<'_>]) -> BTreeMap<u64, BTreeSet<u32>> {
         let mut sets: BTreeMap<u64, BTreeSet<u32>> = BTreeMap::new();
-        for item in &block.items {
-            let Item::Flowop { attributes, .. } = &item.value else { continue };
+        for Expanded { attributes, locals, .. } in flowops {
+            let before = self.scope.enter(locals);
             let find = |name: &str| {
                 flowop::attributes::known(name)
                     .and_then(|def| attributes.iter().rev().find(|a| def.is_called(&a.name.value)).map(|a| (def, a)))
@@ -733,6 +744,7 @@ impl<'a> Resolver<'a, '_> {
                 Some(Some(Spanned { value: Typed::Number(fd), .. })) => fd,
                 _ => 0,
             };
+            self.scope.leave(before);
             if let Some(set) = set {
                 sets.entry(fd).or_default().insert(set);
             }
@@ -746,11 +758,11 @@ impl<'a> Resolver<'a, '_> {
 
     fn flowop(
         &mut self,
-        kind: &Spanned<String>,
-        written: &[Attribute],
+        item: &Expanded<'_>,
         names: &[Option<Spanned<String>>],
         slot_sets: &BTreeMap<u64, BTreeSet<u32>>,
     ) -> Option<FlowopPlan> {
+        let Expanded { prefix, kind, attributes: written, .. } = item;
         let Some(def) = flowop::find(&kind.value) else {
             self.unknown_flowop(kind);
             return None;
@@ -758,7 +770,7 @@ impl<'a> Resolver<'a, '_> {
         let of = format!("flowop {}", def.name);
         let mut attributes = Attributes::default();
         let mut target = None;
-        for attribute in written {
+        for attribute in *written {
             let name = attribute.name.value.as_str();
             let Some(attribute_def) = attribute::find(def.attributes(), name) else {
                 self.foreign_attribute(def, attribute);
@@ -775,7 +787,7 @@ impl<'a> Resolver<'a, '_> {
                 }
             }
             if let (Kind::Target, Typed::Text(wanted)) = (attribute_def.kind, &value.value) {
-                target = names.iter().position(|n| n.as_ref().is_some_and(|n| n.value == *wanted)).map(|at| at as u32);
+                target = find_target(names, prefix, wanted);
                 if target.is_none() {
                     let diagnostic = Diagnostic::error(
                         value.span,
@@ -788,7 +800,7 @@ impl<'a> Resolver<'a, '_> {
             attributes.insert(attribute_def.name, value);
         }
         self.fill(&mut attributes, def.attributes(), &of, kind.span);
-        let name = attributes.text("name").unwrap_or_default().to_owned();
+        let name = format!("{prefix}{}", attributes.text("name").unwrap_or_default());
         self.check_access(def, &name, kind.span, &attributes, slot_sets);
         Some(FlowopPlan { name, kind: def.name.to_owned(), target, acts_on: Vec::new(), attributes })
     }
@@ -832,13 +844,12 @@ impl<'a> Resolver<'a, '_> {
     }
 
     fn unknown_flowop(&mut self, kind: &Spanned<String>) {
-        if self.composites.contains(&kind.value) {
-            return;
-        }
         if flowop::PLANNED.contains(&kind.value.as_str()) {
             return self.push(Diagnostic::not_supported(kind.span, format!("the flowop '{}'", kind.value)));
         }
-        let known = flowop::FLOWOPS.iter().flat_map(|def| std::iter::once(&def.name).chain(def.aliases)).copied();
+        let composites: Vec<String> = self.composites.keys().cloned().collect();
+        let built_in = flowop::FLOWOPS.iter().flat_map(|def| std::iter::once(&def.name).chain(def.aliases)).copied();
+        let known = built_in.chain(composites.iter().map(String::as_str));
         let diagnostic =
             Diagnostic::error(kind.span, format!("unknown flowop '{}'", kind.value), "not a type of flowop");
         self.push(diagnostic.near(&kind.value, known));
@@ -936,4 +947,17 @@ impl<'a> Resolver<'a, '_> {
             }
         }
     }
+}
+
+/// The place of the flowop that `wanted` names for one whose composites are `prefix`: one beside it, else one of that
+/// whole name, else the first that ends in it.
+fn find_target(names: &[Option<Spanned<String>>], prefix: &str, wanted: &str) -> Option<u32> {
+    let find =
+        |is: &dyn Fn(&str) -> bool| names.iter().position(|name| name.as_ref().is_some_and(|name| is(&name.value)));
+    let beside = format!("{prefix}{wanted}");
+    let within = format!(".{wanted}");
+    find(&|name| name == beside)
+        .or_else(|| find(&|name| name == wanted))
+        .or_else(|| find(&|name| name.ends_with(&within)))
+        .map(|at| at as u32)
 }

@@ -59,6 +59,22 @@ impl<'d> Scope<'d> {
         self.values.entry(name.to_owned()).or_insert(Value::Int(1));
     }
 
+    /// Lets local variables hold, until [`Scope::leave`] gets what this returns.
+    pub(super) fn enter(&mut self, locals: &BTreeMap<String, Value>) -> Vec<(String, Option<Value>)> {
+        let set = |(name, value): (&String, &Value)| (name.clone(), self.values.insert(name.clone(), value.clone()));
+        locals.iter().map(set).collect()
+    }
+
+    /// Ends what [`Scope::enter`] began.
+    pub(super) fn leave(&mut self, before: Vec<(String, Option<Value>)>) {
+        for (name, value) in before {
+            match value {
+                Some(value) => self.values.insert(name, value),
+                None => self.values.remove(&name),
+            };
+        }
+    }
+
     /// Keeps a random variable.
     pub(super) fn add_random(&mut self, spec: random::Spec) -> VariableId {
         self.variables.push(spec);
