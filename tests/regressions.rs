@@ -107,6 +107,25 @@ fn two_reports_to_one_path_are_a_mistake_of_the_command_line() {
     let json = format!("text={}", bench.json_path().display());
     let outcome = bench.args(["--out", &json]).run().exits(2).says("two reports");
     assert_eq!(outcome.stdout, "");
+    // By another way of writing it, by a link, by a second name.
+    let bench = Bench::new(&workload(SET, "flowop statfile name=s,filesetname=u"));
+    let path = |name: &str| bench.scratch.path().join(name);
+    std::fs::write(path("named.json"), "").unwrap();
+    std::fs::hard_link(path("named.json"), path("second.txt")).unwrap();
+    symlink("named.json", path("link.txt")).unwrap();
+    symlink("new.json", path("ahead.txt")).unwrap();
+    for (json, text) in [
+        ("new.json", "./new.json"),
+        ("new.json", "dir/../new.json"),
+        ("new.json", "ahead.txt"),
+        ("named.json", "second.txt"),
+        ("named.json", "link.txt"),
+    ] {
+        let words = ["test.wl", "--dir", "dir", "--json", json, "--out", &format!("text={text}")].map(str::to_owned);
+        let output = Command::new(WLRUN).args(words).current_dir(bench.scratch.path()).output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && stderr.contains("two reports"), "{text}: {stderr}");
+    }
 }
 
 /// `..` in --dir is a way to write a directory, not a way out of one.
@@ -212,4 +231,24 @@ fn a_refused_run_has_its_document() {
     assert_eq!((&record["runs"][0]["ended"], &record["runs"][0]["valid"]), (&"error".into(), &false.into()));
     assert!(record["runs"][0]["reason"].as_str().unwrap().contains("possible"));
     assert_eq!(Bench::new(&text).run().exits(1).stdout, "");
+}
+
+/// What went wrong around a run is in its record, not only on a terminal that is gone.
+#[test]
+fn a_system_line_that_failed_is_in_the_record() {
+    let text = workload(SET, "flowop statfile name=s,filesetname=u").replace("run 1", "system \"exit 3\"\nrun 1");
+    let outcome = Bench::new(&text).args(["--allow-exec", "--engine", "fake:other=1ms"]).run().exits(0).says("exit 3");
+    let warnings = outcome.only_run()["warnings"].to_string();
+    assert!(warnings.contains("W007") && warnings.contains("exit 3"), "{warnings}");
+}
+
+/// Threads that wait for each other are named.
+#[test]
+fn a_run_of_threads_that_only_wait_says_so() {
+    let text = "define fileset name=u,path=$dir,entries=1,dirwidth=1,prealloc\n\
+                define process name=p { thread name=t { flowop statfile name=s,filesetname=u flowop block name=never }\n\
+                thread name=o { flowop block name=nor flowop wakeup name=w,target=never } }\nrun 1\n";
+    let outcome = Bench::new(text).run().exits(0);
+    let warnings = outcome.only_run()["warnings"].to_string();
+    assert!(warnings.contains("W006") && warnings.contains("never, nor"), "{warnings}");
 }

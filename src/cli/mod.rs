@@ -151,7 +151,7 @@ fn parse_time(text: &str) -> Result<u64, String> {
 }
 
 fn parse_interval(text: &str) -> Result<u64, String> {
-    match parse_time(text)? {
+    match crate::units::seconds(text)? {
         // Shorter ones would measure the reading of the counters.
         nanos if nanos < 10_000_000 => Err("an interval is 10ms or longer".into()),
         nanos => Ok(nanos),

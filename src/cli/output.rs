@@ -31,6 +31,25 @@ pub(super) fn parse_out(text: &str) -> Result<(Format, PathBuf), String> {
     Ok((parse_format(format)?, PathBuf::from(file)))
 }
 
+/// What a path comes to, however it is written: two reports in one file would be one. None for a device or a pipe,
+/// which takes any number.
+pub(super) fn place(path: &Path) -> Option<(PathBuf, u64, u64)> {
+    match path.metadata() {
+        Ok(there) => there.is_file().then(|| (PathBuf::new(), there.dev(), there.ino())),
+        Err(_) => {
+            // A link that leads nowhere yet stands for where it leads.
+            let target =
+                path.read_link().map_or_else(|_| path.to_owned(), |target| path.with_file_name("").join(target));
+            let above = match target.parent() {
+                Some(above) if !above.as_os_str().is_empty() => above,
+                _ => Path::new("."),
+            };
+            let above = above.canonicalize().unwrap_or_else(|_| above.to_owned());
+            Some((above.join(target.file_name().unwrap_or_default()), 0, 0))
+        }
+    }
+}
+
 /// A file that will hold a report. It is opened before the run, so that a run is not lost to a mistyped path, and takes
 /// its name when the report is whole, so that nobody reads half of one. A link, a device, or a file with several names
 /// stays what it is and is written to.

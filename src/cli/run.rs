@@ -236,10 +236,13 @@ fn link_below(base: &Path, path: &Path) -> Option<PathBuf> {
 /// Files for the reports, each path once.
 fn open_outputs(args: &RunArgs) -> Result<Vec<Pending>, Failed> {
     let mut outputs: Vec<Pending> = Vec::new();
+    let mut places = std::collections::HashSet::new();
     let json = args.json.iter().map(|path| Ok((output::parse_format("json")?, path)));
     for wanted in json.chain(args.out.iter().map(|(format, path)| Ok((*format, path)))) {
         let (format, path) = wanted.map_err(|why: String| (exit::USAGE, why))?;
-        if outputs.iter().any(|output| output.path() == path) {
+        if let Some(place) = output::place(path)
+            && !places.insert(place)
+        {
             return Err((exit::USAGE, format!("two reports would go to {}", path.display())));
         }
         let output = Pending::open(format, path)

@@ -225,6 +225,8 @@ struct Controller<'a> {
     counters: usize,
     touches_files: bool,
     stepped: bool,
+    /// What happened before the next run and belongs into its record.
+    notes: Vec<WarningRecord>,
     /// Keep other runs out of our trees.
     locks: Vec<rustix::fd::OwnedFd>,
     /// Roots of trees that carry our mark.
@@ -263,6 +265,7 @@ impl<'a> Controller<'a> {
             counters,
             touches_files: def.touches_files,
             stepped: matches!(clock, Clock::Stepped(_)),
+            notes: Vec::new(),
             locks: Vec::new(),
             ours: Vec::new(),
             environment: Environment::read(plan.dir.as_deref()),
@@ -314,8 +317,10 @@ impl<'a> Controller<'a> {
                 }
                 (self.show)(Event::Echo(text));
                 if !output.status.success() {
-                    // filebench ignores it, and workloads rely on that.
-                    (self.show)(Event::Warning(format!("system \"{line}\": {}", output.status)));
+                    // filebench ignores it, and workloads rely on that; who reads the record must know.
+                    let message = format!("system \"{line}\": {}", output.status);
+                    (self.show)(Event::Warning(message.clone()));
+                    self.notes.push(WarningRecord { code: summary::warning::SYSTEM_FAILED.into(), message });
                 }
                 Ok(true)
             }
@@ -458,6 +463,7 @@ impl<'a> Controller<'a> {
         }
         let workload = self.workload(plan);
         run.warnings = summary::warnings(&workload, &run, &self.environment);
+        run.warnings.append(&mut self.notes);
         Ok(run)
     }
 
@@ -688,7 +694,8 @@ impl Watch<'_> {
                 self.open();
                 let period = Duration::from_nanos(self.interval_ns);
                 let mut interval = tokio::time::interval_at(Instant::now() + period, period);
-                interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+                // A late interval does not shift those behind it.
+                interval.set_missed_tick_behavior(MissedTickBehavior::Skip);
                 tick = (!self.stepped).then_some(interval);
             }
             // The window's end: known from the start, or set by a worker; then the drain begins.

@@ -15,6 +15,9 @@ pub struct WarningDef {
     pub message: fn(&WorkloadRecord, &Run, &Environment) -> Option<String>,
 }
 
+/// The warning that whoever runs `system` lines gives.
+pub const SYSTEM_FAILED: &str = "W007";
+
 /// In the order of their codes.
 pub static WARNINGS: &[WarningDef] = &[
     WarningDef {
@@ -74,6 +77,34 @@ pub static WARNINGS: &[WarningDef] = &[
             (short && matches!(run.ended, Ended::Done | Ended::Count))
                 .then(|| format!("the workload came to its own end: {}", covered(run)))
         },
+    },
+    WarningDef {
+        code: "W006",
+        title: "threads only waited",
+        explanation: "When the window closed, all threads of a flowop were waiting in it, and none of its waits had ended: \
+                      a semaphore that nobody posts, a wakeup that nobody sends, a delay longer than the run. What \
+                      stands behind that flowop was never done.\n\n\
+                      Look who should end the wait, and whether that thread waits itself.",
+        message: |_, run, _| {
+            let waited = run.flowops.iter().filter(|f| {
+                f.class == FlowopClass::Control
+                    && f.counts.ops == 0
+                    && f.instances > 0
+                    && f.counts.in_flight == f.instances
+            });
+            let names: Vec<&str> = waited.map(|f| f.name.as_str()).collect();
+            (!names.is_empty()).then(|| format!("all threads of {} waited until the end of the run", names.join(", ")))
+        },
+    },
+    WarningDef {
+        code: SYSTEM_FAILED,
+        title: "a system line failed",
+        explanation: "A `system` line of the workload ended with an exit code other than 0 before this run. As with \
+                      filebench the run took place all the same: what the line should have prepared, such as a mount or \
+                      a cache that is dropped, may not have been there.\n\n\
+                      Run the line by hand.",
+        // Noted where the line was run; the run's figures do not show it.
+        message: |_, _, _| None,
     },
 ];
 
