@@ -252,3 +252,15 @@ fn a_run_of_threads_that_only_wait_says_so() {
     let warnings = outcome.only_run()["warnings"].to_string();
     assert!(warnings.contains("W006") && warnings.contains("never, nor"), "{warnings}");
 }
+
+/// Direct reads do not come from the page cache, so nobody is warned of it.
+#[test]
+fn the_cache_is_no_matter_of_direct_reads() {
+    let warned = |attributes: &str| {
+        let read = format!("flowop read name=r,filesetname=u,iosize=4k,random{attributes}");
+        let outcome = Bench::new(&workload(SET, &read)).args(["--engine", "fake:other=1ms"]).run().exits(0);
+        outcome.only_run()["warnings"].to_string().contains("W003")
+    };
+    assert!(warned(""));
+    assert!(!warned(",directio"));
+}

@@ -168,6 +168,13 @@ pub struct ThreadPlan {
     pub program: Vec<Node>,
 }
 
+impl ThreadPlan {
+    /// True where a flowop opens files into this slot with O_DIRECT.
+    pub fn opens_direct(&self, slot: u64) -> bool {
+        self.flowops.iter().any(|f| f.attributes.number("fd") == slot && f.attributes.flag("directio"))
+    }
+}
+
 /// A step of a thread's round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

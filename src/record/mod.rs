@@ -119,6 +119,9 @@ pub struct FlowopRecord {
     pub thread: String,
     /// Number of thread instances that ran it.
     pub instances: u64,
+    /// True where its slot's files are opened with O_DIRECT: its data does not come from the page cache.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub direct: bool,
     #[serde(flatten)]
     #[allow(missing_docs)]
     pub counts: Counts,

@@ -565,6 +565,7 @@ mod tests {
                 process,
                 thread,
                 instances,
+                direct: instances % 2 == 1,
                 counts,
                 histogram,
             },

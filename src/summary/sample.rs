@@ -100,6 +100,7 @@ pub(crate) fn flowop(
         process: "reader".into(),
         thread: thread.into(),
         instances: 1,
+        direct: false,
         counts: Counts { ops: latencies_ns.len() as u64, bytes_read, ..Counts::default() },
         histogram,
     }

@@ -155,7 +155,7 @@ fn never_executed(run: &Run) -> Option<String> {
 
 fn fits_in_memory(workload: &WorkloadRecord, run: &Run, environment: &Environment) -> Option<String> {
     let memory = environment.memory_bytes?;
-    let reads = run.flowops.iter().any(|f| f.class == FlowopClass::Read);
+    let reads = run.flowops.iter().any(|f| f.class == FlowopClass::Read && !f.direct);
     if !reads || workload.bytes == 0 || workload.bytes > memory {
         return None;
     }
@@ -255,6 +255,10 @@ mod tests {
         record.environment.memory_bytes = None;
         assert_eq!(of(&record), [""; 0]);
         record.environment.memory_bytes = Some(2);
+        assert_eq!(of(&record).len(), 1);
+        let mut direct = record.clone();
+        direct.runs[0].flowops.iter_mut().for_each(|f| f.direct = true);
+        assert_eq!(of(&direct), [""; 0], "direct reads do not come from the cache");
         record.runs[0].flowops.iter_mut().for_each(|f| f.class = FlowopClass::Write);
         assert_eq!(of(&record), [""; 0]);
     }
