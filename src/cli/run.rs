@@ -101,8 +101,7 @@ fn try_run(args: &RunArgs) -> Result<Exit, Failed> {
     say(&diagnostics.render(&file, args.parameters.colored()));
     let Some(plan) = plan else { return Ok(exit::USAGE) };
     check_system(&plan, args.allow_exec)?;
-    let places = Places::new(&plan, &args.allow_path);
-    places.check(&plan)?;
+    check_places(&plan, &args.allow_path)?;
     let missing = missing_directories(&plan, args.mkdir)?;
     raise_descriptor_limit();
     let exec_options = exec::Options {
@@ -183,44 +182,26 @@ fn reason(record: &RunRecord) -> Option<String> {
     }
 }
 
-/// Where file sets may lie: with --dir beneath it, and below what --allow-path adds; without it, anywhere.
-struct Places {
-    dir: Option<PathBuf>,
-    allowed: Vec<PathBuf>,
-}
-
-impl Places {
-    fn new(plan: &Plan, allowed: &[PathBuf]) -> Self {
-        let here = std::env::current_dir().unwrap_or_default();
-        let allowed = allowed.iter().map(|path| super::absolute(&here, path));
-        Places { dir: plan.dir.clone(), allowed: plan.dir.iter().cloned().chain(allowed).collect() }
+/// File sets lie beneath --dir, or what --allow-path adds, and behind no link; without --dir, anywhere.
+fn check_places(plan: &Plan, allowed: &[PathBuf]) -> Result<(), Failed> {
+    let Some(dir) = &plan.dir else { return Ok(()) };
+    let here = std::env::current_dir().unwrap_or_default();
+    let bases: Vec<PathBuf> =
+        std::iter::once(dir.clone()).chain(allowed.iter().map(|path| super::absolute(&here, path))).collect();
+    let objection = |spec: &crate::fileset::Spec| {
+        let (name, path, dir) = (&spec.name, spec.path.display(), dir.display());
+        let Some(base) = bases.iter().find(|base| spec.path.starts_with(base)) else {
+            return Some(format!("the fileset '{name}' would be in {path}, outside {dir}"));
+        };
+        let link = link_below(base, &spec.path)?;
+        let link = link.display();
+        Some(format!("the fileset '{name}' would be behind the symbolic link {link}, which may lead outside {dir}"))
+    };
+    let refused: Vec<String> = plan.filesets.iter().filter_map(objection).collect();
+    if refused.is_empty() {
+        return Ok(());
     }
-
-    fn check(&self, plan: &Plan) -> Result<(), Failed> {
-        let Some(dir) = &self.dir else { return Ok(()) };
-        let mut refused = Vec::new();
-        for spec in &plan.filesets {
-            let path = spec.path.display();
-            match self.allowed.iter().find(|allowed| spec.path.starts_with(allowed)) {
-                None => {
-                    refused.push(format!("the fileset '{}' would be in {path}, outside {}", spec.name, dir.display()))
-                }
-                Some(base) => {
-                    if let Some(link) = link_below(base, &spec.path) {
-                        let (name, link) = (&spec.name, link.display());
-                        refused.push(format!(
-                            "the fileset '{name}' would be behind the symbolic link {link}, which may lead outside {}",
-                            dir.display()
-                        ));
-                    }
-                }
-            }
-        }
-        if refused.is_empty() {
-            return Ok(());
-        }
-        Err((exit::REFUSED, format!("{}; --allow-path PATH allows another place", refused.join("\n"))))
-    }
+    Err((exit::REFUSED, format!("{}; --allow-path PATH allows another place", refused.join("\n"))))
 }
 
 /// The first symbolic link on the way from `base` down to `path`.

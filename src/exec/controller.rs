@@ -348,13 +348,14 @@ impl<'a> Controller<'a> {
         let cancel = Arc::new(AtomicBool::new(false));
         let started = Instant::now();
         let (mut made, mut files) = (0, 0);
+        let plan = Arc::new(self.plan.clone());
         // The last defined first, as filebench does.
         for at in sets.iter().rev().map(|at| *at as usize) {
             let progress = Arc::new(Progress::default());
             let (work_files, work_bytes) = self.sets.work(at);
             let name = self.plan.filesets[at].name.clone();
             let mut task = tokio::task::spawn_blocking({
-                let (sets, region, plan) = (self.sets.clone(), self.region.clone(), self.plan.clone());
+                let (sets, region, plan) = (self.sets.clone(), self.region.clone(), plan.clone());
                 let (progress, cancel) = (progress.clone(), cancel.clone());
                 let (adopt, touches_files) = (self.options.adopt, self.touches_files);
                 move || {
@@ -432,7 +433,10 @@ impl<'a> Controller<'a> {
         self.runs_started += 1;
         let region = self.region.clone();
         let counters = Counters::new(&region, order.counters, &shape);
-        counters.clear();
+        if order.number > 0 {
+            // A new region is zero as it is; looking through it would only make its pages.
+            counters.clear();
+        }
         let control = Control::new(&region);
         control.reset(plan.events_per_s);
         control.set_points(self.points, &Numbers::new(plan).rooms);
@@ -445,6 +449,7 @@ impl<'a> Controller<'a> {
             control,
             counters,
             shape: &shape,
+            rows: rows_of(plan),
             lines: BufReader::new(receiver).lines(),
             workers,
             stepped: self.stepped,
@@ -644,6 +649,8 @@ struct Watch<'r> {
     control: Control<'r>,
     counters: Counters<'r>,
     shape: &'r Shape,
+    /// One for each flowop of the record.
+    rows: Vec<Row>,
     lines: Lines<BufReader<pipe::Receiver>>,
     workers: Workers,
     stepped: bool,
@@ -821,17 +828,12 @@ impl Watch<'_> {
     fn interval(&mut self, show: &mut dyn FnMut(Event)) {
         let start = self.control.window_start();
         let at = self.now().min(self.control.window_end()).saturating_sub(start);
-        let (rows, total) = (self.rows(), self.totals());
+        let total = self.totals();
         let Some(interval) = self.intervals.add(at, total) else { return };
         let seconds = (interval.end_ns - interval.start_ns) as f64 / 1e9;
-        let io = interval.flowops.iter().zip(rows).filter(|(_, row)| row.io).map(|(counts, _)| counts);
-        let sum = io.fold(IntervalCounts::default(), |mut sum, counts| {
-            sum.ops += counts.ops;
-            sum.bytes_read += counts.bytes_read;
-            sum.bytes_written += counts.bytes_written;
-            sum.latency_sum_ns += counts.latency_sum_ns;
-            sum
-        });
+        let mut sum = IntervalCounts::default();
+        let io = interval.flowops.iter().zip(&self.rows).filter(|(_, row)| row.io);
+        io.for_each(|(counts, _)| sum.merge(counts));
         show(Event::Interval(Tick {
             elapsed_ns: at,
             length_ns: self.plan.length_ns,
@@ -842,36 +844,9 @@ impl Watch<'_> {
         }));
     }
 
-    /// Flowops of all threads of all processes, one row for each definition.
-    fn rows(&self) -> Vec<Row> {
-        let mut rows = Vec::new();
-        let mut first = 0;
-        for (p, process) in self.plan.processes.iter().enumerate() {
-            let per_instance = process.thread_count() as usize;
-            let mut thread_first = 0;
-            for (t, thread) in process.threads.iter().enumerate() {
-                for (f, flowop) in thread.flowops.iter().enumerate() {
-                    rows.push(Row {
-                        process: p,
-                        thread: t,
-                        flowop: f,
-                        io: flowop.def().class.is_io(),
-                        first: first + thread_first,
-                        per_instance,
-                        instances: process.instances,
-                        threads: thread.instances,
-                    });
-                }
-                thread_first += thread.instances as usize;
-            }
-            first += per_instance * process.instances as usize;
-        }
-        rows
-    }
-
     /// What each row has done until now.
     fn totals(&self) -> Vec<IntervalCounts> {
-        self.rows()
+        self.rows
             .iter()
             .map(|row| {
                 let mut counts = IntervalCounts::default();
@@ -905,7 +880,7 @@ impl Watch<'_> {
             None => (Ended::Done, Some("all threads came to their end".to_owned())),
         };
         let flowops: Vec<FlowopRecord> = self
-            .rows()
+            .rows
             .iter()
             .map(|row| {
                 let process = &self.plan.processes[row.process];
@@ -972,6 +947,33 @@ impl Row {
             first..first + self.threads as usize
         })
     }
+}
+
+/// Flowops of all threads of all processes, one row for each definition.
+fn rows_of(plan: &RunPlan) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut first = 0;
+    for (p, process) in plan.processes.iter().enumerate() {
+        let per_instance = process.thread_count() as usize;
+        let mut thread_first = 0;
+        for (t, thread) in process.threads.iter().enumerate() {
+            for (f, flowop) in thread.flowops.iter().enumerate() {
+                rows.push(Row {
+                    process: p,
+                    thread: t,
+                    flowop: f,
+                    io: flowop.def().class.is_io(),
+                    first: first + thread_first,
+                    per_instance,
+                    instances: process.instances,
+                    threads: thread.instances,
+                });
+            }
+            thread_first += thread.instances as usize;
+        }
+        first += per_instance * process.instances as usize;
+    }
+    rows
 }
 
 /// The window in pieces.

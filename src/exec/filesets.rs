@@ -1,6 +1,7 @@
 //! The file sets of a plan: their layouts, their places in shared memory, their way onto the disk.
 
 use super::protocol::SetOrder;
+use super::threadflow::sampler;
 use crate::attribute::VariableId;
 use crate::fileset::{self, CreateError, Layout, LayoutError, Options, Pool, Presence, Progress, Shape, Variables};
 use crate::flowop::Effect;
@@ -167,13 +168,11 @@ impl Variables for Draws<'_> {
 
     fn sample(&mut self, id: VariableId, _: &mut Generator) -> f64 {
         let (variables, seed) = (self.variables, self.seed);
-        let sampler = self.samplers.entry(id).or_insert_with(|| {
-            let seed = seed.child("variable").index(u64::from(id.0));
-            variables[id.0 as usize]
-                .sampler(seed)
-                .expect("the plan keeps only random variables that have been built once")
-        });
-        sampler.sample()
+        let drawn = self
+            .samplers
+            .entry(id)
+            .or_insert_with(|| sampler(variables, id, seed.child("variable").index(u64::from(id.0))));
+        drawn.sample()
     }
 
     fn sample_about(&mut self, id: VariableId, mean: f64, stream: &mut Generator) -> f64 {

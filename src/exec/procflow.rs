@@ -5,6 +5,7 @@ use super::control::Control;
 use super::points::{Numbers, Stand};
 use super::protocol::{Message, Messenger, Order};
 use super::threadflow::{self, Names, ThreadRun};
+use crate::engine::EngineDef;
 use crate::fileset::Pool;
 use crate::flowop::{OpenSet, Thread};
 use crate::plan::ThreadPlan;
@@ -78,9 +79,10 @@ fn try_run(
         let mut refused = None;
         'start: for (t, thread_plan) in plan.threads.iter().enumerate() {
             for i in 0..thread_plan.instances {
+                let thread_name = format!("{}-{i}", thread_plan.name);
                 let names = Names {
                     process: process_name.clone(),
-                    thread: format!("{}-{i}", thread_plan.name),
+                    thread: thread_name.clone(),
                     place: format!("process ({},{instance}), thread ({},{i})", plan.name, thread_plan.name),
                 };
                 let among = instance as usize * thread_plan.instances as usize + i as usize;
@@ -90,10 +92,10 @@ fn try_run(
                 let spawned = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, move || {
                     let mine = counters.thread(number);
                     let run = ThreadRun { control, counters: mine, all: counters, names: &names, messenger };
-                    start_thread(order, thread_plan, sets, &run, seed, threads_in_all, stand, ready);
+                    start_thread(order, engine, thread_plan, sets, &run, seed, threads_in_all, stand, ready);
                 });
                 match spawned {
-                    Ok(handle) => handles.push((names_of(&plan.threads, t, i), handle)),
+                    Ok(handle) => handles.push((thread_name, handle)),
                     Err(e) => {
                         refused = Some(format!("thread {} of {count} could not be started: {e}", handles.len() + 1));
                         break 'start;
@@ -129,13 +131,10 @@ fn try_run(
     })
 }
 
-fn names_of(threads: &[ThreadPlan], t: usize, i: u32) -> String {
-    format!("{}-{i}", threads[t].name)
-}
-
 #[allow(clippy::too_many_arguments)]
 fn start_thread(
     order: &Order,
+    engine: &EngineDef,
     plan: &ThreadPlan,
     sets: &[OpenSet<'_>],
     run: &ThreadRun<'_>,
@@ -148,9 +147,8 @@ fn start_thread(
         if let Some(level) = plan.ioprio {
             process::set_io_priority(level).map_err(|e| format!("ioprio {level}: {e}"))?;
         }
-        let (name, script) = split_engine(&order.engine);
-        let def = crate::engine::find(name).ok_or_else(|| format!("no engine {name}"))?;
-        let (engine, clock) = (def.build)(script)?;
+        let (_, script) = split_engine(&order.engine);
+        let (engine, clock) = (engine.build)(script)?;
         let flowops = threadflow::build(plan, &order.variables, seed, stand);
         let steps = threadflow::steps(plan, &order.variables, seed);
         let thread = Thread::new(engine, clock, sets, run, seed, plan.memsize, plan.slots as usize, threads_in_all)
@@ -171,7 +169,7 @@ pub(super) fn split_engine(engine: &str) -> (&str, &str) {
     engine.split_once(':').unwrap_or((engine, ""))
 }
 
-fn engine(text: &str) -> Result<&'static crate::engine::EngineDef, String> {
+fn engine(text: &str) -> Result<&'static EngineDef, String> {
     let (name, _) = split_engine(text);
     crate::engine::find(name).ok_or_else(|| format!("no engine {name}"))
 }

@@ -112,7 +112,8 @@ fn steps_of(nodes: &[Node], variables: &[random::Spec], seed: Seed, number: &mut
     nodes.iter().map(step).collect()
 }
 
-fn sampler(variables: &[random::Spec], id: VariableId, seed: Seed) -> Sampler {
+/// A sampler of one of the plan's random variables.
+pub(super) fn sampler(variables: &[random::Spec], id: VariableId, seed: Seed) -> Sampler {
     variables[id.0 as usize].sampler(seed).expect("the plan keeps only random variables that have been built once")
 }
 

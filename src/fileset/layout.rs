@@ -413,7 +413,6 @@ pub(super) mod tests {
             size: Draw::Fixed(1024.0),
             prealloc_percent: 100,
             single: false,
-            parallel: false,
             reuse: false,
             trusttree: false,
             readonly: false,

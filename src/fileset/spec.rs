@@ -44,8 +44,6 @@ pub struct Spec {
     pub prealloc_percent: u64,
     /// True for `define file`.
     pub single: bool,
-    /// True where the files may be made by several threads.
-    pub parallel: bool,
     /// Keep and repair the tree that an earlier run left.
     pub reuse: bool,
     /// The tree is there and right: only look whether each file exists.

@@ -1,6 +1,7 @@
 //! `eventlimit`: waits for one event of the event generator.
 
-use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn};
+use super::pacing::{Limiter, Paid};
+use super::{Effect, FlowopClass, FlowopDef};
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "eventlimit",
@@ -9,29 +10,8 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     effect: Effect::None,
     summary: "waits for one event of the event generator; without a rate it does nothing",
     attributes: &[],
-    build: |_| Box::new(EventLimit { from: 0 }),
+    build: |build| Box::new(Limiter::new(build, Paid::Turn)),
 };
-
-struct EventLimit {
-    from: u64,
-}
-
-impl Flowop for EventLimit {
-    fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
-        let Some(from) = thread.run.take_events(&thread.clock, 1) else { return Ok(Turn::Quiet) };
-        self.from = from;
-        Ok(Turn::Go)
-    }
-
-    fn execute(&mut self, thread: &mut Thread<'_>) -> Result<Moved, Broken> {
-        thread.run.pause(&thread.clock, self.from);
-        Ok(Moved::NONE)
-    }
-
-    fn describe(&self, _: &Thread<'_>) -> String {
-        "eventlimit".into()
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,7 @@
 //! How flowops choose and open files: one piece for `openfile`, for the flowops that open on their own, and for
 //! `createfile`.
 
+use super::data::Place;
 use super::{Amount, Build, End, FileRef, Kind, Slot, Thread};
 use crate::engine::Request;
 use rustix::fs::OFlags;
@@ -166,6 +167,11 @@ impl Choice {
                 Err(End::Failed(Some(errno), message))
             }
         }
+    }
+
+    /// `read of 4096 bytes at 8192 of fs1/00000001/00000003 with directio`.
+    pub(super) fn describe(&self, what: &str, bytes: usize, place: Place, slot: usize, thread: &Thread<'_>) -> String {
+        format!("{what} of {bytes} bytes {place} of {}{}", thread.show_slot(slot), self.how())
     }
 
     /// ` with directio` and the like, for messages.

@@ -32,6 +32,8 @@ impl Watched {
 /// What an event of the event generator pays for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Paid {
+    /// One turn of the limiter itself.
+    Turn,
     /// One I/O operation.
     Operation,
     /// One read or write.
@@ -66,6 +68,7 @@ impl Limiter {
             }
         };
         match self.paid_for {
+            Paid::Turn => self.taken + 1,
             Paid::Operation => ops,
             Paid::DataOperation => data_ops,
             Paid::Mebibyte => bytes.div_ceil(1 << 20),

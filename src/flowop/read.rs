@@ -69,8 +69,7 @@ impl Transfer {
     }
 
     pub(super) fn describe(&self, what: &str, thread: &Thread<'_>) -> String {
-        let Transfer { data, place, slot, choice, .. } = self;
-        format!("{what} of {} bytes {place} of {}{}", data.len(), thread.show_slot(*slot), choice.how())
+        self.choice.describe(what, self.data.len(), self.place, self.slot, thread)
     }
 }
 

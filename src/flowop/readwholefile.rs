@@ -69,8 +69,7 @@ impl Flowop for ReadWholeFile {
     }
 
     fn describe(&self, thread: &Thread<'_>) -> String {
-        let place = Place::At(self.offset);
-        format!("read of {} bytes {place} of {}{}", self.data.len(), thread.show_slot(self.slot), self.choice.how())
+        self.choice.describe("read", self.data.len(), Place::At(self.offset), self.slot, thread)
     }
 }
 

@@ -119,7 +119,6 @@ impl Bench {
                     size: Draw::Fixed(size as f64),
                     prealloc_percent: 0,
                     single: false,
-                    parallel: true,
                     reuse: false,
                     trusttree: false,
                     readonly: false,

@@ -80,8 +80,7 @@ impl Flowop for WriteWholeFile {
     }
 
     fn describe(&self, thread: &Thread<'_>) -> String {
-        let place = Place::At(self.offset);
-        format!("write of {} bytes {place} of {}{}", self.data.len(), thread.show_slot(self.slot), self.choice.how())
+        self.choice.describe("write", self.data.len(), Place::At(self.offset), self.slot, thread)
     }
 }
 

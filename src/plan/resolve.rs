@@ -518,7 +518,6 @@ impl<'a> Resolver<'a, '_> {
             size,
             prealloc_percent: attributes.number("prealloc"),
             single,
-            parallel: true,
             reuse: attributes.flag("reuse"),
             trusttree: attributes.flag("trusttree"),
             readonly: attributes.flag("readonly"),
@@ -915,11 +914,10 @@ impl<'a> Resolver<'a, '_> {
         if !self.ran {
             if self.options.runtime_ns.is_some() {
                 self.run(None, None);
-            } else if self.options.check || self.garbled {
-                if self.garbled {
-                    // What could not be read may have been the run command.
-                    return self.run(None, None);
-                }
+            } else if self.garbled {
+                // What could not be read may have been the run command.
+                return self.run(None, None);
+            } else if self.options.check {
                 self.push(Diagnostic::warning(end, "there is no run command", "the run needs --runtime SECONDS"));
                 // Everything that a run would find wrong is found now.
                 self.run(None, None);

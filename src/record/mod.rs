@@ -193,6 +193,11 @@ pub struct IntervalCounts {
 }
 
 impl IntervalCounts {
+    /// Adds another's counts; the order of merges does not matter.
+    pub fn merge(&mut self, other: &IntervalCounts) {
+        self.merge_difference(other, &IntervalCounts::default());
+    }
+
     /// Adds what was done between two readings of the same counters.
     pub fn merge_difference(&mut self, after: &IntervalCounts, before: &IntervalCounts) {
         self.ops += after.ops - before.ops;

@@ -217,10 +217,7 @@ impl IntervalSummary {
         let length = interval.end_ns.saturating_sub(interval.start_ns);
         let mut total = IntervalCounts::default();
         for (counts, _) in interval.flowops.iter().zip(flowops).filter(|(_, f)| f.class.is_io()) {
-            total.ops += counts.ops;
-            total.bytes_read += counts.bytes_read;
-            total.bytes_written += counts.bytes_written;
-            total.latency_sum_ns += counts.latency_sum_ns;
+            total.merge(counts);
         }
         let rate_of = |class: FlowopClass| {
             let of_class = interval.flowops.iter().zip(flowops).filter(|(_, f)| f.class == class);
