@@ -32,7 +32,9 @@ const SECOND: Ends = Ends::After("1");
 /// Every flowop but those of the class control must do an operation in these runs. There is no exception. Writers without
 /// an end write little at a time, for what they write is on a disk until the test is over.
 const SMALL: &[Small] = &[
+    small("compflow_demo", &["nfiles=50", "filesize=8k", "nthreads=2"], SECOND),
     small("copyfiles", &["nfiles=50", "nthreads=2", "meanfilesize=8k"], FILES),
+    small("createdelete-swing", &["nfiles=50", "filesize=4k", "eventrate=10000"], SECOND),
     small("createfiles", &["nfiles=200", "nthreads=2", "meanfilesize=4k"], FILES),
     small("cvar_example", &["filesize=64k"], SECOND),
     small("filemicro_create", &["count=100", "iosize=4k", "nthreads=2", "sync=true"], COUNT),
@@ -58,6 +60,8 @@ const SMALL: &[Small] = &[
     small("listdirs", &["nfiles=200", "nthreads=2"], SECOND),
     small("makedirs", &["ndirs=200", "nthreads=2"], FILES),
     small("mongo", &["nfiles=50", "nthreads=2", "filesize=4k"], FILES),
+    small("netsfs", &["nfiles=500", "nthreads=2", "eventrate=200"], SECOND),
+    small("networkfs", &["nfiles=5", "nthreads=2", "eventrate=100"], SECOND),
     small("openfiles", &["nfiles=200", "nthreads=2"], SECOND),
     small("randomfileaccess", &["nfiles=100", "nthreads=2"], SECOND),
     small("randomread", &["filesize=1m", "nthreads=2", "workingset=512k", "directio=1"], SECOND),
@@ -130,6 +134,12 @@ fn each_head_says_what_it_models_and_how_to_size_it() {
         for option in head.replace('\n', " ").split("--set ").skip(1) {
             let given = option.split('=').next().unwrap_or_default();
             assert!(variables.contains(given), "{name}: --set {given}");
+        }
+        // Each one has its help, in the line above.
+        let lines: Vec<&str> = personality.text.lines().collect();
+        for pair in lines.windows(2).filter(|pair| pair[1].starts_with("set $")) {
+            let help = pair[0].strip_prefix("## ").unwrap_or_default();
+            assert!(!help.is_empty() && !help.ends_with('.'), "{name}: {} has no help", pair[1]);
         }
         // Each one has its use.
         let body: String = personality.text.lines().filter(|line| !line.starts_with('#')).collect();

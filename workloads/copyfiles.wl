@@ -8,11 +8,17 @@
 # Such a run takes only a moment: raise $nfiles, beyond the memory where the disk is meant. $nthreads copy at the same
 # time; $meandirwidth is the mean number of entries of a directory, $iosize the largest request.
 
+## number of files to copy
 set $nfiles=1000
+## mean number of entries of a directory
 set $meandirwidth=20
+## mean size of a file, in bytes
 set $meanfilesize=16k
+## size of a file: a gamma distribution around $meanfilesize, or bytes
 set $filesize=randvar(type=gamma,mean=$meanfilesize,gamma=1500)
+## largest request, in bytes
 set $iosize=1m
+## threads that copy at the same time
 set $nthreads=1
 
 set mode quit firstdone

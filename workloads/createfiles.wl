@@ -7,11 +7,17 @@
 # 50000 files are 780 MiB as they stand, gamma-distributed around $meanfilesize. $nfiles makes the run longer, $nthreads
 # more parallel; a large $meandirwidth brings the threads together in few directories.
 
+## number of files to make
 set $nfiles=50000
+## mean number of entries of a directory
 set $meandirwidth=100
+## mean size of a file, in bytes
 set $meanfilesize=16k
+## size of a file: a gamma distribution around $meanfilesize, or bytes
 set $filesize=randvar(type=gamma,mean=$meanfilesize,gamma=1500)
+## largest request, in bytes
 set $iosize=1m
+## threads that create at the same time
 set $nthreads=16
 
 set mode quit firstdone

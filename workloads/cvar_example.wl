@@ -6,8 +6,11 @@
 # After the first read the data is in memory, whatever $filesize is. `--set iosize=4k` puts a constant in the place of
 # the distribution of $iosize.
 
+## size of the file, in bytes
 set $filesize=100m
+## bytes of each read: a random variable, or a number
 set $iosize=cvar(type=cvar-uniform,parameters=lower:4096;upper:8192)
+## length of the run, in seconds
 set $runtime=60
 
 define file name=singlefile,path=$dir,size=$filesize,prealloc

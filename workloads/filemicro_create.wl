@@ -7,9 +7,13 @@
 # The file gets 1 GiB as it stands, $count times $iosize; that fits in memory, so without $sync the figures are those of
 # the cache. $nthreads append to the same file, and share the $count.
 
+## number of appends after which the run ends
 set $count=1024
+## bytes of one append
 set $iosize=1m
+## threads that append to the file
 set $nthreads=1
+## true: each write is on stable storage before the next
 set $sync=false
 
 set mode quit firstdone

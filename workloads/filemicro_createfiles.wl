@@ -8,11 +8,17 @@
 # three, is the most there is to do. $nthreads create at the same time, $filesize is the size of each file, and a
 # smaller $meandirwidth spreads them over directories.
 
+## number of operations after which the run ends; a new file is three
 set $count=15000
+## size of each file, in bytes
 set $filesize=1k
+## largest request, in bytes
 set $iosize=1m
+## mean number of entries of a directory
 set $meandirwidth=100000
+## number of files of the set, half of which are there at the start
 set $nfiles=20000
+## threads that do this at the same time
 set $nthreads=1
 
 set mode quit firstdone

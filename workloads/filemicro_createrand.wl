@@ -6,10 +6,15 @@
 # 1 GiB is written as it stands; $bytes makes it shorter or longer. A smaller $iters means more flushes, and `--set
 # sync=true` ($sync) makes each append wait for stable storage. $nthreads append to the same file.
 
+## bytes written after which the run ends
 set $bytes=1g
+## largest append, in bytes
 set $iosize=1m
+## appends before each fsync
 set $iters=10
+## threads that append to the file
 set $nthreads=1
+## true: each append is on stable storage before the next
 set $sync=false
 
 set mode quit firstdone

@@ -7,11 +7,17 @@
 # delete at the same time, $filesize is the size of each file (the set has 80 MiB), $meandirwidth the mean number of
 # files of a directory. $eventrate limits the deletions per second of all threads together; 0 is no limit.
 
+## number of deletions after which the run ends
 set $count=1000
+## size of each file, in bytes
 set $filesize=16k
+## number of files; more than $count
 set $nfiles=5000
+## mean number of entries of a directory
 set $meandirwidth=100
+## threads that delete at the same time
 set $nthreads=16
+## deletions per second of all threads together; 0 is no limit
 set $eventrate=0
 
 set mode quit firstdone

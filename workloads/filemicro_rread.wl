@@ -7,10 +7,15 @@
 # memory, or empty the cache before a second run, which finds the file there and keeps it. $bytes is how much is read,
 # $nthreads how many read at the same time, $iters how many reads a round has.
 
+## bytes read after which the run ends
 set $bytes=128m
+## size of the file, in bytes
 set $filesize=1g
+## bytes of one read
 set $iosize=2k
+## reads of one round
 set $iters=1
+## threads that read at the same time
 set $nthreads=1
 
 set mode quit firstdone

@@ -7,11 +7,17 @@
 # a page into the picture, `--set sync=true` ($sync) makes each write wait for stable storage. $bytes is how much is
 # written, $nthreads how many write at the same time, $iters how many writes a round has.
 
+## bytes written after which the run ends
 set $bytes=128m
+## size of the file, in bytes
 set $filesize=1g
+## bytes of one write
 set $iosize=2k
+## writes of one round
 set $iters=1
+## threads that write at the same time
 set $nthreads=1
+## true: each write is on stable storage before the next
 set $sync=false
 
 set mode quit firstdone

@@ -7,10 +7,15 @@
 # has 1 GiB as it stands; $filesize changes little. $nthreads write at the same time, $iters is the number of writes of
 # a round.
 
+## number of writes after which the run ends
 set $count=65536
+## size of the file, in bytes
 set $filesize=1g
+## bytes of one write
 set $iosize=2k
+## writes of one round
 set $iters=1
+## threads that write at the same time
 set $nthreads=1
 
 set mode quit firstdone

@@ -8,10 +8,15 @@
 # set $count to as many operations as these rounds have, $iters and one more in each. $nthreads do this at the same
 # time.
 
+## number of operations after which the run ends, looked at after each round
 set $count=1
+## size of the file, in bytes
 set $filesize=1g
+## bytes of one write
 set $iosize=8k
+## writes before each fsync
 set $iters=16384
+## threads that do this at the same time
 set $nthreads=1
 
 set mode quit firstdone

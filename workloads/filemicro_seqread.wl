@@ -6,9 +6,13 @@
 # The file has 1 GiB as it stands and is in memory: raise $filesize to at least twice the memory where the disk or the
 # server is meant. A second run keeps the file. Each of $nthreads reads the whole file for itself.
 
+## size of the file, in bytes
 set $filesize=1g
+## bytes of one read
 set $iosize=1m
+## threads that each read the whole file
 set $nthreads=1
+## length of the run, in seconds
 set $runtime=60
 
 define file name=largefile,path=$dir,size=$filesize,prealloc,reuse

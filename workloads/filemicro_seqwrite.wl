@@ -7,9 +7,13 @@
 # `--set sync=true` ($sync) each write waits for stable storage. With more $nthreads the first that is done ends the
 # run.
 
+## number of appends that make the file
 set $count=1024
+## bytes of one append
 set $iosize=1m
+## threads that append to the file; the first that is done ends the run
 set $nthreads=1
+## true: each write is on stable storage before the next
 set $sync=false
 
 set mode quit firstdone

@@ -6,9 +6,13 @@
 # The file gets about 512 MiB as it stands: $count times half of $iosize. With `--set sync=true` ($sync) each write
 # waits for stable storage; then a smaller $count is enough. With more $nthreads the first that is done ends the run.
 
+## number of appends that make the file
 set $count=128k
+## largest append, in bytes
 set $iosize=8k
+## threads that append to the file; the first that is done ends the run
 set $nthreads=1
+## true: each append is on stable storage before the next
 set $sync=false
 
 set mode quit firstdone

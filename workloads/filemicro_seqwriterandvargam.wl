@@ -7,9 +7,13 @@
 # `--set sync=true` ($sync) each write waits for stable storage; then a smaller $count is enough. $nthreads is both the
 # number of threads and of files.
 
+## threads, each with a file of its own
 set $nthreads=1
+## true: each append is on stable storage before the next
 set $sync=false
+## number of appends to each file
 set $count=128k
+## bytes of one append: a gamma distribution, or a number
 set $iosize=randvar(type=gamma,min=1k,mean=5632,gamma=1500)
 
 set mode quit firstdone

@@ -8,10 +8,15 @@
 # gives the same figures sooner. Raise $nfiles until the caches do not hold them. $nthreads ask at the same time, and
 # $meandirwidth is the mean number of files of a directory.
 
+## number of files of the set
 set $nfiles=10000
+## mean number of entries of a directory
 set $meandirwidth=20
+## size of each file, in bytes
 set $filesize=128k
+## threads that stat at the same time
 set $nthreads=20
+## length of the run, in seconds
 set $runtime=60
 
 define fileset name=bigfileset,path=$dir,size=$filesize,entries=$nfiles,dirwidth=$meandirwidth,prealloc=100

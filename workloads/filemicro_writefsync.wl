@@ -6,8 +6,11 @@
 # 1 GiB is written as it stands: $writeiters times $iosize, $fsynccount times. A smaller $writeiters means smaller
 # flushes.
 
+## bytes of one append
 set $iosize=8k
+## appends before each fsync
 set $writeiters=1024
+## number of fsyncs after which the run ends
 set $fsynccount=128
 
 set mode quit firstdone

@@ -8,12 +8,19 @@
 # the memory, or the reads measure this client's cache. A fifth of the files is left to be made, so that threads always
 # find one to create.
 
+## number of files of the set, four fifths of which are there at the start
 set $nfiles=10000
+## mean number of entries of a directory
 set $meandirwidth=20
+## size of a file: a gamma distribution with a mean of 128 KiB, or bytes
 set $filesize=cvar(type=cvar-gamma,parameters=mean:131072;gamma:1.5)
+## users at the same time
 set $nthreads=50
+## largest request, in bytes
 set $iosize=1m
+## largest append, in bytes; half of it is the mean
 set $meanappendsize=16k
+## length of the run, in seconds
 set $runtime=60
 
 define fileset name=bigfileset,path=$dir,size=$filesize,entries=$nfiles,dirwidth=$meandirwidth,prealloc=80

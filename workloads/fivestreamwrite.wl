@@ -7,9 +7,13 @@
 # files grow as long as the run lasts: a disk of 1 GB/s needs 60 GB of room. Make $runtime shorter (or give --runtime)
 # where there is less. A second run cuts the files to $filesize again. Each file has $nthreads writers.
 
+## size of each of the five files, in bytes
 set $filesize=1g
+## threads on each of the five files
 set $nthreads=1
+## bytes of one request
 set $iosize=1m
+## length of the run, in seconds
 set $runtime=60
 
 define file name=largefile1,path=$dir,size=$filesize,prealloc,reuse

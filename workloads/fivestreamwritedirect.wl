@@ -8,9 +8,13 @@
 # where there is less. A second run cuts the files to $filesize again. $iosize must be a multiple of the block size, and
 # the file system must know direct I/O. Each file has $nthreads writers.
 
+## size of each of the five files, in bytes
 set $filesize=1g
+## threads on each of the five files
 set $nthreads=1
+## bytes of one request
 set $iosize=1m
+## length of the run, in seconds
 set $runtime=60
 
 define file name=largefile1,path=$dir,size=$filesize,prealloc,reuse

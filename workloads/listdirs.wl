@@ -6,9 +6,13 @@
 # 50000 files with five entries a directory make a tree of some ten thousand directories: raise $nfiles until the caches
 # do not hold it. A larger $meandirwidth makes fewer and longer listings. $nthreads list at the same time.
 
+## number of files, all empty
 set $nfiles=50000
+## mean number of entries of a directory
 set $meandirwidth=5
+## threads that list at the same time
 set $nthreads=16
+## length of the run, in seconds
 set $runtime=60
 
 define fileset name=bigfileset,path=$dir,size=0,entries=$nfiles,dirwidth=$meandirwidth,prealloc

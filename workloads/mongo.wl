@@ -8,11 +8,17 @@
 # longer run. `--set filesize=16k` ($filesize) makes all files alike. $meaniosize is the largest append, $readiosize the
 # largest read, $nthreads the number of threads, and $dirwidth the mean number of entries of a directory.
 
+## number of files of each of the two sets
 set $nfiles=1000
+## mean number of entries of a directory
 set $dirwidth=20
+## size of a file: a gamma distribution with a mean of 16 KiB, or bytes
 set $filesize=cvar(type=cvar-gamma,parameters=mean:16384;gamma:1.5)
+## users at the same time
 set $nthreads=1
+## largest append, in bytes; half of it is the mean
 set $meaniosize=16k
+## largest read, in bytes
 set $readiosize=1m
 
 set mode quit firstdone

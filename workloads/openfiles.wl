@@ -7,9 +7,13 @@
 # 50000 files fit in the caches of names and inodes: raise $nfiles until they do not. $nthreads open at the same time,
 # and $meandirwidth is the mean number of files of a directory.
 
+## number of files, all empty
 set $nfiles=50000
+## mean number of entries of a directory
 set $meandirwidth=100
+## threads that open and close at the same time
 set $nthreads=16
+## length of the run, in seconds
 set $runtime=60
 
 define fileset name=bigfileset,path=$dir,size=0,entries=$nfiles,dirwidth=$meandirwidth,prealloc

@@ -11,16 +11,23 @@
 # $fileidx is the index of a file, gamma-distributed with a mean of a twentieth of $nfiles. $nthreads are users at the
 # same time, $meandirwidth is the mean number of entries of a directory.
 
+## number of files of the set
 set $nfiles=10000
+## mean number of entries of a directory
 set $meandirwidth=20
+## users at the same time
 set $nthreads=5
+## length of the run, in seconds
 set $runtime=60
 
+## largest append: a gamma distribution, or bytes
 set $wrtiosize=randvar(type=gamma,min=512,round=512,mean=16k,gamma=1500)
+## bytes of one read: a table of shares and ranges, or a number
 set $rdiosize=randvar(type=tabular,min=8k,round=1k,randtable={
   {85, 8k,  8k},
   {15, 8k, 64k}
 })
+## size of a file: the table of SPECsfs, or bytes
 set $filesize=randvar(type=tabular,min=1k,randtable={
   {33,   1k,    1k},
   {21,   1k,    3k},
@@ -33,6 +40,7 @@ set $filesize=randvar(type=tabular,min=1k,randtable={
   { 2, 171k,  341k},
   { 1, 341k, 1707k}
 })
+## index of the file that is opened: few of them most of the time
 set $fileidx=randvar(type=gamma,mean=$nfiles / 20,gamma=100)
 
 define fileset name=bigfileset,path=$dir,size=$filesize,entries=$nfiles,dirwidth=$meandirwidth,prealloc=100

@@ -7,11 +7,17 @@
 # directio=1` ($directio; $iosize is then a multiple of the block size), or the reads measure this client's cache.
 # $workingset is how much of the file is used, from its start; 0 is all of it. There are $nthreads of each kind.
 
+## size of the file, in bytes
 set $filesize=5g
+## bytes of one request
 set $iosize=8k
+## threads that read, and as many that write
 set $nthreads=1
+## bytes from the start of the file that are used; 0 is all of it
 set $workingset=0
+## 1: past the page cache (O_DIRECT)
 set $directio=0
+## length of the run, in seconds
 set $runtime=60
 
 define file name=largefile1,path=$dir,size=$filesize,prealloc,reuse

@@ -7,11 +7,17 @@
 # of the block size) each write goes past the cache. $workingset is how much of $filesize is used, from the start of the
 # file; 0 is all of it. $nthreads is the number of requests at the same time.
 
+## size of the file, in bytes
 set $filesize=5g
+## bytes of one request
 set $iosize=8k
+## threads that do this at the same time
 set $nthreads=1
+## bytes from the start of the file that are used; 0 is all of it
 set $workingset=0
+## 1: past the page cache (O_DIRECT)
 set $directio=0
+## length of the run, in seconds
 set $runtime=60
 
 define file name=largefile1,path=$dir,size=$filesize,prealloc,reuse

@@ -8,11 +8,17 @@
 # gamma-distributed; `--set filesize=16k` ($filesize) makes all files alike. $iosize is the largest request, $nthreads
 # the number of threads that share the rate, $dirwidth the mean number of entries of a directory.
 
+## files per second, of all threads together; 0 is no limit
 set $eventrate=10
+## mean number of entries of a directory
 set $dirwidth=20
+## size of a file: a gamma distribution with a mean of 16 KiB, or bytes
 set $filesize=cvar(type=cvar-gamma,parameters=mean:16384;gamma:1.5)
+## largest request, in bytes
 set $iosize=1m
+## number of files to copy
 set $nfiles=1000
+## threads that share the rate
 set $nthreads=1
 
 set mode quit firstdone

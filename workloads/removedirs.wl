@@ -6,8 +6,11 @@
 # 10000 directories take a moment: raise $ndirs for a longer run. $meandirwidth is the mean number of entries of a
 # directory, $nthreads the number of threads.
 
+## number of directories to remove
 set $ndirs=10000
+## mean number of entries of a directory
 set $meandirwidth=100
+## threads that remove directories at the same time
 set $nthreads=16
 
 set mode quit firstdone

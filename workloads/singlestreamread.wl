@@ -6,9 +6,13 @@
 # The file has 5 GiB as it stands; a second run keeps it. Raise $filesize to at least twice the memory, or the reads
 # measure this client's cache. Each of $nthreads reads the whole file for itself.
 
+## size of the file, in bytes
 set $filesize=5g
+## threads on the one file
 set $nthreads=1
+## bytes of one request
 set $iosize=1m
+## length of the run, in seconds
 set $runtime=60
 
 define file name=largefile1,path=$dir,size=$filesize,prealloc,reuse

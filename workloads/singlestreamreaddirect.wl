@@ -7,9 +7,13 @@
 # the cache of the server or the device is small. $iosize must be a multiple of the block size, and the file system must
 # know direct I/O. Each of $nthreads reads the whole file for itself.
 
+## size of the file, in bytes
 set $filesize=5g
+## threads on the one file
 set $nthreads=1
+## bytes of one request
 set $iosize=1m
+## length of the run, in seconds
 set $runtime=60
 
 define file name=largefile1,path=$dir,size=$filesize,prealloc,reuse

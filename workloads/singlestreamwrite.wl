@@ -7,8 +7,11 @@
 # shorter (or give --runtime) where there is less. Each of $nthreads begins at the start of the same file. $iosize is
 # the size of a request.
 
+## bytes of one request
 set $iosize=1m
+## threads on the one file
 set $nthreads=1
+## length of the run, in seconds
 set $runtime=60
 
 define file name=largefile1,path=$dir,prealloc

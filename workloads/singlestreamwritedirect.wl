@@ -7,8 +7,11 @@
 # shorter (or give --runtime) where there is less. $iosize must be a multiple of the block size, and the file system
 # must know direct I/O. Each of $nthreads begins at the start of the same file.
 
+## bytes of one request
 set $iosize=1m
+## threads on the one file
 set $nthreads=1
+## length of the run, in seconds
 set $runtime=60
 
 define file name=largefile1,path=$dir,prealloc

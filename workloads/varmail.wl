@@ -8,12 +8,19 @@
 # The messages are 16 MiB in all as they stand, in memory at once; more of them ($nfiles) cost more metadata, and hardly
 # change the fsyncs. Threads ($nthreads) are clients at the same time.
 
+## number of messages, four fifths of which are there at the start
 set $nfiles=1000
+## mean number of messages of a directory; as it stands all are in one
 set $meandirwidth=1000000
+## size of a message: a gamma distribution with a mean of 16 KiB, or bytes
 set $filesize=cvar(type=cvar-gamma,parameters=mean:16384;gamma:1.5)
+## clients at the same time
 set $nthreads=16
+## largest request, in bytes
 set $iosize=1m
+## largest append, in bytes; half of it is the mean
 set $meanappendsize=16k
+## length of the run, in seconds
 set $runtime=60
 
 define fileset name=bigfileset,path=$dir,size=$filesize,entries=$nfiles,dirwidth=$meandirwidth,prealloc=80

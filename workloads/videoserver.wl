@@ -11,17 +11,29 @@
 # and $writeiosize the sizes of requests. The sets are called $actvidsname and $passvidsname, and with `--set
 # reuseit=true` ($reuseit) a second run keeps them.
 
+## MiB per second that all viewers together get
 set $eventrate=96
+## size of a video, in bytes
 set $filesize=128m
+## viewers
 set $nthreads=48
+## videos that are watched
 set $numactivevids=32
+## videos that are replaced, half of which are there at the start
 set $numpassivevids=194
+## true: a second run keeps the videos
 set $reuseit=false
+## bytes of one read
 set $readiosize=256k
+## bytes of one write
 set $writeiosize=1m
+## name of the set of passive videos
 set $passvidsname=passivevids
+## name of the set of active videos
 set $actvidsname=activevids
+## pause of the writer after each new video, in seconds
 set $repintval=10
+## length of the run, in seconds
 set $runtime=60
 
 eventgen rate=$eventrate

@@ -9,14 +9,23 @@
 # append, $iosize the largest read, $meandirwidth the mean number of pages of a directory. $eventrate limits the
 # operations per second of all threads together; 0 is no limit.
 
+## number of pages, four fifths of which are there at the start
 set $nfiles=10000
+## mean number of pages of a directory; as it stands all are in one
 set $meandirwidth=1000000
+## mean size of a page, in bytes
 set $meanfilesize=16k
+## size of a page: a gamma distribution around $meanfilesize, or bytes
 set $filesize=randvar(type=gamma,mean=$meanfilesize,gamma=1500)
+## requests at the same time
 set $nthreads=100
+## largest append, in bytes; half of it is the mean
 set $meaniosize=16k
+## largest read, in bytes
 set $iosize=1m
+## operations per second of all threads together; 0 is no limit
 set $eventrate=0
+## length of the run, in seconds
 set $runtime=60
 
 eventgen rate=$eventrate

@@ -7,12 +7,19 @@
 # The pages are 16 MiB in all as they stand and are never written, so the server's and the client's caches hold them;
 # raise $nfiles until they do not where the disk is meant. $nthreads are requests at the same time.
 
+## number of pages
 set $nfiles=1000
+## mean number of entries of a directory
 set $meandirwidth=20
+## size of a page: a gamma distribution with a mean of 16 KiB, or bytes
 set $filesize=cvar(type=cvar-gamma,parameters=mean:16384;gamma:1.5)
+## requests at the same time
 set $nthreads=100
+## largest read, in bytes
 set $iosize=1m
+## largest append to the log, in bytes; half of it is the mean
 set $meanappendsize=16k
+## length of the run, in seconds
 set $runtime=60
 
 define fileset name=bigfileset,path=$dir,size=$filesize,entries=$nfiles,dirwidth=$meandirwidth,prealloc=100,readonly
