@@ -51,6 +51,12 @@ pub static IOSIZE_OR_ALL: &[AttributeDef] =
 pub static OFFSET: &[AttributeDef] =
     &[AttributeDef::flag("random", "at a random multiple of iosize instead of the current position")];
 
+/// Of flowops that would make a file grow without end.
+pub static WRAP: &[AttributeDef] = &[AttributeDef::flag(
+    "wrap",
+    "a sequential write starts over at the end of workingset, or of the file's nominal size",
+)];
+
 /// Of flowops whose range may be set.
 pub static RANGE: &[AttributeDef] = &[AttributeDef::new(
     "workingset",
@@ -121,8 +127,8 @@ pub static SAMPLED: &[AttributeDef] =
 
 /// All groups, for the reference and for names that a flowop does not honour.
 pub static ALL: &[&[AttributeDef]] = &[
-    COMMON, SLOT, FILE, INDEX, OPEN, IOSIZE, OFFSET, RANGE, SOURCE, TARGET, COUNT, BYTES, TIME, BLOCKS, SEMBLOCKS,
-    POSTS, HIGHWATER, TEXT, SAMPLED,
+    COMMON, SLOT, FILE, INDEX, OPEN, IOSIZE, OFFSET, RANGE, WRAP, SOURCE, TARGET, COUNT, BYTES, TIME, BLOCKS,
+    SEMBLOCKS, POSTS, HIGHWATER, TEXT, SAMPLED,
 ];
 
 /// Attributes of filebench's flowops that no flowop here has yet.

@@ -1,15 +1,15 @@
 //! `write`: one request of iosize bytes.
 
-use super::data;
+use super::data::{self, Place};
 use super::read::Transfer;
-use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{Broken, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "write",
     aliases: &[],
     class: FlowopClass::Write,
     effect: Effect::Writes,
-    summary: "writes iosize bytes, at the current position (the file grows without end) or at a random offset",
+    summary: "writes iosize bytes, at the current position (the file grows without end, unless it wraps) or at a random offset",
     attributes: &[
         attributes::SLOT,
         attributes::FILE,
@@ -18,18 +18,60 @@ pub(super) static DEF: FlowopDef = FlowopDef {
         attributes::IOSIZE,
         attributes::OFFSET,
         attributes::RANGE,
+        attributes::WRAP,
     ],
-    build: |build| Box::new(Write { transfer: Transfer::new(build) }),
+    build: |build| {
+        let lap = build.attributes.flag("wrap").then(Lap::default);
+        Box::new(Write { transfer: Transfer::new(build), lap })
+    },
 };
 
 struct Write {
     transfer: Transfer,
+    /// Where it is in a file that it writes over and over.
+    lap: Option<Lap>,
+}
+
+/// A place in a file that is its own, so that other flowops of the same slot do not move it.
+#[derive(Default)]
+struct Lap {
+    file: Option<FileRef>,
+    next: u64,
+}
+
+impl Lap {
+    /// The place of the next `len` bytes of the slot's file, and how many of them fit before its end.
+    fn step(&mut self, file: Option<FileRef>, len: u64, range: u64) -> (u64, u64) {
+        if self.file != file || self.next >= range {
+            *self = Lap { file, next: 0 };
+        }
+        let at = self.next;
+        let len = len.min(range - at);
+        self.next += len;
+        (at, len)
+    }
 }
 
 impl Flowop for Write {
     #[inline]
     fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
-        self.transfer.prepare(thread)
+        let turn = self.transfer.prepare(thread)?;
+        if let (Some(lap), Place::Here) = (&mut self.lap, self.transfer.place) {
+            let (slot, len) = (self.transfer.slot, self.transfer.data.len() as u64);
+            let range = match self.transfer.range(thread) {
+                0 => {
+                    return Err(End::Failed(
+                        None,
+                        format!("{} has no size at whose end to wrap", thread.show_slot(slot)),
+                    ));
+                }
+                range => range,
+            };
+            let (at, len) = lap.step(thread.slot(slot).file, len, range);
+            self.transfer.place = Place::At(at);
+            self.transfer.data.end = self.transfer.data.start + len as usize;
+        }
+        Ok(turn)
     }
 
     #[inline]
@@ -59,6 +101,37 @@ mod tests {
             panic!()
         };
         assert_eq!(message, "write of 1024 bytes at the current position of fs/00000001/00000001");
+    }
+
+    #[test]
+    fn a_write_that_wraps_stays_within_the_file_to_its_last_byte() {
+        let bench = Bench::sized(2, 2, 10_000);
+        let mut thread = bench.thread();
+        let mut write = bench.flowop("write", "filename=fs,iosize=4k,wrap");
+        let mut places = Vec::new();
+        for _ in 0..5 {
+            bench.step(&mut write, &mut thread).unwrap();
+            places.push(write.describe(&thread));
+        }
+        let file = "fs/00000001/00000001";
+        let place = |len, at| format!("write of {len} bytes at {at} of {file}");
+        assert_eq!(places, [place(4096, 0), place(4096, 4096), place(1808, 8192), place(4096, 0), place(4096, 4096)]);
+        // In another file it begins anew.
+        bench.step(&mut bench.flowop("closefile", ""), &mut thread).unwrap();
+        bench.step(&mut write, &mut thread).unwrap();
+        assert_eq!(write.describe(&thread), "write of 4096 bytes at 0 of fs/00000001/00000002");
+        let mut short = bench.flowop("write", "filename=fs,iosize=4k,wrap,workingset=6k");
+        let bytes: Vec<u64> = (0..3).map(|_| bench.step(&mut short, &mut thread).unwrap().1.written).collect();
+        assert_eq!(bytes, [4096, 2048, 4096]);
+    }
+
+    #[test]
+    fn a_file_without_a_size_cannot_be_wrapped() {
+        let bench = Bench::sized(1, 1, 0);
+        let mut thread = bench.thread();
+        let mut write = bench.flowop("write", "filename=fs,iosize=4k,wrap");
+        let Err(End::Failed(None, message)) = bench.step(&mut write, &mut thread) else { panic!("it was written") };
+        assert!(message.contains("no size"), "{message}");
     }
 
     #[test]
