@@ -266,7 +266,7 @@ fn an_attribute_with_several_meanings_is_listed_with_each() {
 fn a_personality_is_shown_as_it_ships() {
     for personality in wlrun::cli::library::LIBRARY {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("workloads/{}.wl", personality.name));
-        let outcome = wlrun(&["show", personality.name]).exits(0);
+        let outcome = wlrun(&["show", "--text", personality.name]).exits(0);
         assert_eq!(outcome.stdout, std::fs::read_to_string(path).unwrap());
     }
     let outcome = wlrun(&["show", "fileservr"]).exits(2).says("fileservr").says("did you mean 'fileserver'?");
