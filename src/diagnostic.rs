@@ -106,10 +106,17 @@ impl Diagnostics {
         }
     }
 
-    /// While it holds, a second finding at a place is dropped, whatever its words: a text is carried out repeatedly.
-    /// The result is what held before.
+    /// Where `holds`, drops a second finding at a place, whatever its words, for a text is carried out repeatedly; until
+    /// [`Diagnostics::as_before`] gets what this returns.
     pub fn once_a_place(&mut self, holds: bool) -> bool {
-        std::mem::replace(&mut self.again, holds)
+        let before = self.again;
+        self.again |= holds;
+        before
+    }
+
+    /// Ends what [`Diagnostics::once_a_place`] began.
+    pub fn as_before(&mut self, before: bool) {
+        self.again = before;
     }
 
     /// Takes the findings of one text into those of all its workload's; its offsets begin at `base` there.
@@ -297,8 +304,9 @@ mod tests {
         found.push(at(0, "c"));
         found.push(at(1, "d"));
         found.push(at(1, "e"));
-        assert!(found.once_a_place(false));
+        found.as_before(false);
+        found.push(at(1, "f"));
         let words: Vec<_> = found.sorted().iter().map(|d| d.message.as_str()).collect();
-        assert_eq!(words, ["a", "b", "d"]);
+        assert_eq!(words, ["a", "b", "d", "f"]);
     }
 }

@@ -155,8 +155,19 @@ fn near_file(written: &Path, places: &[PathBuf]) -> Option<String> {
         }
     }
     known.sort();
-    let near = nearest_name(name, known.iter().map(|(_, file)| file.as_str()))?;
-    known.iter().find(|(_, file)| file == near).map(|(path, _)| path.clone())
+    let stem = |file: &str| file.trim_end_matches(".wl").trim_end_matches(".f").to_owned();
+    let stems: Vec<String> = known.iter().map(|(_, file)| stem(file)).collect();
+    let files = known.iter().map(|(_, file)| file.as_str());
+    // Of the right name with another suffix, else a near name, else one whose suffix is another too.
+    let at = stems
+        .iter()
+        .position(|other| *other == stem(name))
+        .or_else(|| nearest_name(name, files.clone()).and_then(|near| files.clone().position(|file| file == near)))
+        .or_else(|| {
+            let near = nearest_name(name, stems.iter().map(String::as_str))?;
+            stems.iter().position(|stem| stem == near)
+        })?;
+    Some(known[at].0.clone())
 }
 
 impl Library for Shelves {

@@ -13,7 +13,7 @@ use crate::flowop::{self, Effect, FlowopClass, FlowopDef};
 use crate::random::stream::Seed;
 use crate::source::{Sources, Span, Spanned};
 use crate::syntax::{self, Ast, Attribute, Block, Expression, Item, Parameter, Statement, Texts};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
 /// Length of a run that says none, in the quit mode `timeout`: filebench's.
@@ -46,8 +46,10 @@ pub fn plan(texts: &Texts, options: &Options, diagnostics: &mut Diagnostics) -> 
         texts,
         signs,
         filesets: Vec::new(),
+        by_name: HashMap::new(),
         specs: Vec::new(),
         processes: Vec::new(),
+        defined: HashSet::new(),
         nameless: false,
         composites: BTreeMap::new(),
         refused: BTreeSet::new(),
@@ -56,6 +58,7 @@ pub fn plan(texts: &Texts, options: &Options, diagnostics: &mut Diagnostics) -> 
         steps: Vec::new(),
         ran: false,
         garbled,
+        loops: Vec::new(),
         within: 0,
         repeated: 0,
     };
@@ -120,6 +123,8 @@ struct FilesetDef<'a> {
     attributes: &'a [Attribute],
     /// Place among the specs once it is created.
     spec: Option<u32>,
+    /// The variables of the loops around it, as they were.
+    loops: BTreeMap<String, Value>,
 }
 
 struct ProcessDef<'a> {
@@ -127,6 +132,8 @@ struct ProcessDef<'a> {
     span: Span,
     attributes: &'a [Attribute],
     block: &'a Block,
+    /// The variables of the loops around it, as they were.
+    loops: BTreeMap<String, Value>,
 }
 
 pub(super) struct Resolver<'a, 'd> {
@@ -136,8 +143,12 @@ pub(super) struct Resolver<'a, 'd> {
     /// What shows the dialect of each text.
     signs: Vec<Option<(Span, &'static str)>>,
     filesets: Vec<FilesetDef<'a>>,
+    /// Places in `filesets`; loops may define very many.
+    by_name: HashMap<String, usize>,
     specs: Vec<fileset::Spec>,
     processes: Vec<ProcessDef<'a>>,
+    /// The processes by definition and name.
+    defined: HashSet<(Span, String)>,
     /// A file set's name could not be read: an unknown name may be that one.
     nameless: bool,
     /// By name.
@@ -150,6 +161,8 @@ pub(super) struct Resolver<'a, 'd> {
     ran: bool,
     /// The text has parts that could not be read.
     garbled: bool,
+    /// The variables of the loops that the statement stands in.
+    loops: Vec<&'a str>,
     /// Loops and included texts that the statement stands in.
     within: usize,
     /// What was carried out in them.
@@ -193,6 +206,8 @@ impl<'a> Resolver<'a, '_> {
         if self.repeated <= MOST_REPEATED {
             return true;
         }
+        // What is not carried out is not missing.
+        self.garbled = true;
         let word = self.texts.sources().slice(span).split_whitespace().next().map_or(1, str::len);
         let message = format!("loops and includes come to more than {MOST_REPEATED} statements and flowops");
         let diagnostic = Diagnostic::error(Span::new(span.start, span.start + word), message, "this one is too many");
@@ -200,9 +215,15 @@ impl<'a> Resolver<'a, '_> {
         false
     }
 
+    /// What a definition keeps of the loops around it: each time round it is another one.
+    fn loop_values(&self) -> BTreeMap<String, Value> {
+        let value = |name: &&str| self.scope.value(name).map(|value| ((*name).to_owned(), value.clone()));
+        self.loops.iter().filter_map(value).collect()
+    }
+
     fn foreach(
         &mut self,
-        variable: &Spanned<String>,
+        variable: &'a Spanned<String>,
         values: &[Spanned<Expression>],
         body: &'a [Spanned<Statement>],
     ) -> bool {
@@ -217,6 +238,7 @@ impl<'a> Resolver<'a, '_> {
             return true;
         }
         self.within += 1;
+        self.loops.push(&variable.value);
         let mut goes_on = true;
         let mut before = None;
         for value in values {
@@ -233,8 +255,9 @@ impl<'a> Resolver<'a, '_> {
             }
         }
         if let Some(before) = before {
-            self.scope.diagnostics.once_a_place(before);
+            self.scope.diagnostics.as_before(before);
         }
+        self.loops.pop();
         self.within -= 1;
         goes_on
     }
@@ -246,7 +269,7 @@ impl<'a> Resolver<'a, '_> {
         let parameters = if attributes.is_empty() { Vec::new() } else { self.texts.parameters(text) };
         let mut given = Vec::new();
         for attribute in attributes {
-            let name = attribute.name.value.trim_start_matches('$');
+            let name = attribute.name.value.as_str();
             let Some(written) = &attribute.value else {
                 let label = format!("expected {name}=VALUE");
                 self.push(Diagnostic::error(attribute.name.span, format!("'{name}' has no value"), label));
@@ -404,15 +427,20 @@ impl<'a> Resolver<'a, '_> {
             let Some(block) = block else {
                 return self.push(Diagnostic::error(what.span, "a process has no threads", "expected { thread ... }"));
             };
-            if let Some(first) = self.processes.iter().find(|other| other.span == what.span && other.name == name.value)
-            {
+            if !self.defined.insert((what.span, name.value.clone())) {
                 // Two texts may each have a process of that name; the same text twice would run it twice.
                 let message = format!("the process '{}' is defined twice", name.value);
                 let diagnostic = Diagnostic::error(name.span, message, "defined here again, by the same definition");
-                let help = format!("the name may have the variable of a loop in it: name={}-$v", first.name);
+                let help = format!("in a loop, the name may have the loop's variable in it: name={}-$v", name.value);
                 return self.push(diagnostic.help(help));
             }
-            return self.processes.push(ProcessDef { name: name.value, span: what.span, attributes, block });
+            return self.processes.push(ProcessDef {
+                name: name.value,
+                span: what.span,
+                attributes,
+                block,
+                loops: self.loop_values(),
+            });
         }
         match word {
             "randvar" => self.define_randvar(what.span, attributes),
@@ -489,7 +517,7 @@ impl<'a> Resolver<'a, '_> {
             );
             return self.push(diagnostic.help("the directory above it is its path"));
         }
-        if let Some(first) = self.filesets.iter().find(|set| set.name == name.value) {
+        if let Some(first) = self.by_name.get(&name.value).map(|at| &self.filesets[*at]) {
             let diagnostic = Diagnostic::error(
                 name.span,
                 format!("the {} '{}' is defined twice", entity.name, name.value),
@@ -498,7 +526,16 @@ impl<'a> Resolver<'a, '_> {
             let first = first.name_span;
             return self.push(diagnostic.also(first, "first defined here"));
         }
-        self.filesets.push(FilesetDef { name: name.value, name_span: name.span, entity, attributes, spec: None });
+        let loops = self.loop_values();
+        self.by_name.insert(name.value.clone(), self.filesets.len());
+        self.filesets.push(FilesetDef {
+            name: name.value,
+            name_span: name.span,
+            entity,
+            attributes,
+            spec: None,
+            loops,
+        });
     }
 
     /// Reads attributes by their declarations. The result has what could be read; mistakes are reported.
@@ -571,8 +608,12 @@ impl<'a> Resolver<'a, '_> {
             if self.filesets[at].spec.is_some() {
                 continue;
             }
-            let FilesetDef { entity, attributes, name_span, .. } = self.filesets[at];
+            let FilesetDef { entity, attributes, name_span, ref loops, .. } = self.filesets[at];
+            let again = self.scope.diagnostics.once_a_place(!loops.is_empty());
+            let before = self.scope.enter(loops);
             let spec = self.fileset(at, entity, attributes, name_span);
+            self.scope.leave(before);
+            self.scope.diagnostics.as_before(again);
             self.specs.push(spec);
             let index = self.specs.len() as u32 - 1;
             self.filesets[at].spec = Some(index);
@@ -702,7 +743,15 @@ impl<'a> Resolver<'a, '_> {
             let rate = self.attributes(&entity::EVENTGEN, span, written).number("rate");
             (rate > 0).then_some(rate)
         });
-        let mut processes: Vec<ProcessPlan> = (0..self.processes.len()).filter_map(|at| self.process(at)).collect();
+        let mut processes = Vec::new();
+        for at in 0..self.processes.len() {
+            let loops = &self.processes[at].loops;
+            let again = self.scope.diagnostics.once_a_place(!loops.is_empty());
+            let before = self.scope.enter(loops);
+            processes.extend(self.process(at));
+            self.scope.leave(before);
+            self.scope.diagnostics.as_before(again);
+        }
         self.bind_instances(&mut processes);
         let none = !processes.is_empty() && processes.iter().all(|process| process.instances == 0);
         // A number that could not be read is reported already.
@@ -745,7 +794,7 @@ impl<'a> Resolver<'a, '_> {
     }
 
     fn process(&mut self, at: usize) -> Option<ProcessPlan> {
-        let ProcessDef { ref name, span, attributes, block } = self.processes[at];
+        let ProcessDef { ref name, span, attributes, block, .. } = self.processes[at];
         let name = name.clone();
         let read = self.attributes(&entity::PROCESS, span, attributes);
         let mut threads = Vec::new();
@@ -882,7 +931,7 @@ impl<'a> Resolver<'a, '_> {
     }
 
     fn find_set(&self, name: &str) -> Option<u32> {
-        self.filesets.iter().find(|set| set.name == name).and_then(|set| set.spec)
+        self.by_name.get(name).and_then(|at| self.filesets[*at].spec)
     }
 
     fn flowop(

@@ -96,6 +96,11 @@ impl<'d> Scope<'d> {
         }
     }
 
+    /// The value of a variable, if it has one.
+    pub(super) fn value(&self, name: &str) -> Option<&Value> {
+        self.values.get(name)
+    }
+
     /// All variables with their values.
     pub(super) fn values(&self) -> BTreeMap<String, Value> {
         self.values.clone()
