@@ -1,7 +1,7 @@
 //! Collects what is wrong with a workload and shows it all at once, by miette.
 
-use crate::source::{SourceFile, Span};
-use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource, Severity};
+use crate::source::{Sources, Span};
+use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, Severity};
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
@@ -81,6 +81,10 @@ impl Diagnostic {
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
     seen: HashSet<Diagnostic>,
+    /// Where a finding of that level is.
+    places: HashSet<(Span, Level)>,
+    /// What is read is read again, with other values: a place that has its finding needs no second one.
+    again: bool,
 }
 
 impl Diagnostics {
@@ -91,8 +95,35 @@ impl Diagnostics {
 
     /// Adds a finding; a second one with the same words at the same place is dropped.
     pub fn push(&mut self, diagnostic: Diagnostic) {
+        if let Some((span, _)) = diagnostic.labels.first()
+            && !self.places.insert((*span, diagnostic.level))
+            && self.again
+        {
+            return;
+        }
         if self.seen.insert(diagnostic.clone()) {
             self.list.push(diagnostic);
+        }
+    }
+
+    /// Where `holds`, drops a second finding at a place, whatever its words, for a text is carried out repeatedly; until
+    /// [`Diagnostics::as_before`] gets what this returns.
+    pub fn once_a_place(&mut self, holds: bool) -> bool {
+        let before = self.again;
+        self.again |= holds;
+        before
+    }
+
+    /// Ends what [`Diagnostics::once_a_place`] began.
+    pub fn as_before(&mut self, before: bool) {
+        self.again = before;
+    }
+
+    /// Takes the findings of one text into those of all its workload's; its offsets begin at `base` there.
+    pub fn extend(&mut self, found: Diagnostics, base: usize) {
+        for mut diagnostic in found.list {
+            diagnostic.labels.iter_mut().for_each(|(span, _)| *span = span.moved(base));
+            self.push(diagnostic);
         }
     }
 
@@ -114,7 +145,7 @@ impl Diagnostics {
     }
 
     /// All findings as text: the message, the place with carets, the help.
-    pub fn render(&self, file: &SourceFile, color: bool) -> String {
+    pub fn render(&self, sources: &Sources, color: bool) -> String {
         let theme = if color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
         let handler = GraphicalReportHandler::new_themed(theme).with_width(120).with_context_lines(1);
         let mut out = String::new();
@@ -134,21 +165,53 @@ impl Diagnostics {
                 shown = shown.with_help(help.clone());
             }
             let place = d.labels.first().map(|(span, _)| *span);
-            if let Some(span) = place.filter(|span| file.line_length(span.start) > LONGEST_LINE) {
+            let long = |span: &Span| sources.file(span.start).line_length(span.start) > LONGEST_LINE;
+            if let Some(span) = place.filter(long) {
                 // A line of garbage is not quoted: it would hide what is said about it.
-                let (line, column) = file.line_column(span.start);
                 let label = d.labels.first().map(|(_, label)| label.as_str()).unwrap_or_default();
-                let _ = writeln!(out, "  {}: {} [{}:{line}:{column}] {label}", d.level, d.message, file.name);
+                let _ = writeln!(out, "  {}: {} [{}] {label}", d.level, d.message, sources.place(span.start));
                 continue;
             }
-            let report = miette::Report::new(shown).with_source_code(NamedSource::new(&file.name, file.text.clone()));
             let mut text = String::new();
-            if handler.render_report(&mut text, report.as_ref()).is_err() {
+            if handler.render_report(&mut text, &Shown { finding: shown, sources }).is_err() {
                 let _ = writeln!(text, "{}", d.message);
             }
             out.push_str(&text);
         }
         out
+    }
+}
+
+/// A finding with the texts that its places are in.
+#[derive(Debug)]
+struct Shown<'a> {
+    finding: MietteDiagnostic,
+    sources: &'a Sources,
+}
+
+impl std::fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.finding.fmt(f)
+    }
+}
+
+impl std::error::Error for Shown<'_> {}
+
+impl miette::Diagnostic for Shown<'_> {
+    fn severity(&self) -> Option<Severity> {
+        self.finding.severity()
+    }
+
+    fn help(&self) -> Option<Box<dyn std::fmt::Display + '_>> {
+        self.finding.help()
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        self.finding.labels()
+    }
+
+    fn source_code(&self) -> Option<&dyn miette::SourceCode> {
+        Some(self.sources)
     }
 }
 
@@ -170,6 +233,7 @@ pub fn nearest_name<'a>(written: &str, known: impl IntoIterator<Item = &'a str>)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::SourceFile;
 
     #[test]
     fn a_near_name_is_offered_and_a_far_one_is_not() {
@@ -183,24 +247,66 @@ mod tests {
 
     #[test]
     fn a_very_long_line_is_not_quoted() {
-        let file = SourceFile::new("w.wl", format!("run 1\nx{}", "y".repeat(100_000)));
+        let sources = Sources::new(SourceFile::new("w.wl", format!("run 1\nx{}", "y".repeat(100_000))));
         let mut found = Diagnostics::new();
         found.push(Diagnostic::error(Span::new(6, 7), "unknown command 'x'", "a command is expected here"));
-        let text = found.render(&file, false);
+        let text = found.render(&sources, false);
         assert_eq!(text, "  error: unknown command 'x' [w.wl:2:1] a command is expected here\n");
     }
 
     #[test]
     fn the_text_has_the_place_the_expectation_and_the_help() {
-        let file = SourceFile::new("w.wl", "define fileset name=a,filesze=4k\n");
+        let sources = Sources::new(SourceFile::new("w.wl", "define fileset name=a,filesze=4k\n"));
         let mut found = Diagnostics::new();
         found.push(
             Diagnostic::error(Span::new(22, 29), "unknown attribute 'filesze'", "no attribute of a fileset")
                 .near("filesze", ["filesize"]),
         );
-        let text = found.render(&file, false);
+        let text = found.render(&sources, false);
         assert!(text.contains("w.wl:1:23"), "{text}");
         assert!(text.contains("did you mean 'filesize'?"), "{text}");
         assert!(text.contains("no attribute of a fileset"), "{text}");
+    }
+
+    #[test]
+    fn two_places_in_two_files_are_both_shown() {
+        let mut sources = Sources::new(SourceFile::new("main.wl", "include \"b.wl\"\nrun 1"));
+        sources.add(SourceFile::new("b.wl", "\ninclude \"main.wl\""));
+        let base = sources.files()[1].base;
+        let mut found = Diagnostics::new();
+        found.push(
+            Diagnostic::error(Span::new(base + 1, base + 8), "a circle", "from here").also(Span::new(0, 7), "and here"),
+        );
+        insta::assert_snapshot!(found.render(&sources, false), @r#"
+     × a circle
+      ╭─[main.wl:1:1]
+    1 │ include "b.wl"
+      · ───┬───
+      ·    ╰── and here
+    2 │ run 1
+      ╰────
+      ╭─[b.wl:2:1]
+    1 │ 
+    2 │ include "main.wl"
+      · ───┬───
+      ·    ╰── from here
+      ╰────
+    "#);
+    }
+
+    #[test]
+    fn a_place_that_is_read_again_has_one_finding() {
+        let mut found = Diagnostics::new();
+        let at = |n: usize, words: &str| Diagnostic::error(Span::new(n, n + 1), words, "here");
+        found.push(at(0, "a"));
+        found.push(at(0, "b"));
+        assert!(!found.once_a_place(true));
+        found.push(at(0, "c"));
+        found.push(at(1, "d"));
+        found.push(at(1, "e"));
+        found.as_before(false);
+        found.push(at(1, "f"));
+        let words: Vec<_> = found.sorted().iter().map(|d| d.message.as_str()).collect();
+        assert_eq!(words, ["a", "b", "d", "f"]);
     }
 }

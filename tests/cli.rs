@@ -100,7 +100,7 @@ fn a_workload_that_is_none() {
     wlrun(&["nothing-like-it.f", "--dir", "."]).exits(2).says("there is no file 'nothing-like-it.f'");
     let here = tempfile::tempdir().unwrap();
     std::fs::create_dir(here.path().join("folder")).unwrap();
-    std::fs::write(here.path().join("picture.wl"), b"set $x=1\n\x89PNG\xff").unwrap();
+    std::fs::write(here.path().join("picture.wl"), b"set $x=1\n\x89PNG\x1a\xff").unwrap();
     std::fs::write(here.path().join("empty.wl"), b"").unwrap();
     for command in [&["check"][..], &["run"], &[]] {
         let run = |name: &str| wlrun_in(here.path(), &[command, &[name]].concat());
@@ -266,10 +266,11 @@ fn an_attribute_with_several_meanings_is_listed_with_each() {
 fn a_personality_is_shown_as_it_ships() {
     for personality in wlrun::cli::library::LIBRARY {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("workloads/{}.wl", personality.name));
-        let outcome = wlrun(&["show", personality.name]).exits(0);
+        let outcome = wlrun(&["show", "--text", personality.name]).exits(0);
         assert_eq!(outcome.stdout, std::fs::read_to_string(path).unwrap());
     }
-    let outcome = wlrun(&["show", "fileservr"]).exits(2).says("fileservr").says("did you mean 'fileserver'?");
+    let outcome =
+        wlrun(&["show", "fileservr"]).exits(2).says("fileservr").says("did you mean the personality 'fileserver'?");
     assert_eq!(outcome.stdout, "");
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use wlrun::attribute::{AttributeDef, Fallback, Kind};
 use wlrun::cli::exit::EXIT_CODES;
-use wlrun::cli::library::LIBRARY;
+use wlrun::cli::library::{LIBRARY, Shelves};
 use wlrun::diagnostic::Diagnostics;
 use wlrun::engine::{self, ENGINES};
 use wlrun::flowop::{self, FLOWOPS};
@@ -17,6 +17,7 @@ use wlrun::random::DISTRIBUTIONS;
 use wlrun::report::RENDERERS;
 use wlrun::source::SourceFile;
 use wlrun::summary::{METRICS, WARNINGS};
+use wlrun::syntax::Texts;
 
 /// The directory of the package.
 fn root() -> &'static Path {
@@ -92,11 +93,11 @@ fn every_workload_in_a_page_can_be_planned() {
         for (line, block) in blocks(&text, "wl") {
             let file = SourceFile::new(format!("{}:{line}", page.display()), block);
             let mut diagnostics = Diagnostics::new();
-            let ast = wlrun::syntax::parse(&file, &mut diagnostics);
+            let texts = Texts::read(file, &Shelves::default(), &mut diagnostics);
             let options =
                 wlrun::plan::Options { base: "/".into(), seed: 1, check: true, ..wlrun::plan::Options::default() };
-            wlrun::plan::plan(&file, &ast, &options, &mut diagnostics);
-            assert!(!diagnostics.has_errors(), "{}", diagnostics.render(&file, false));
+            wlrun::plan::plan(&texts, &options, &mut diagnostics);
+            assert!(!diagnostics.has_errors(), "{}", diagnostics.render(texts.sources(), false));
             count += 1;
         }
     }

@@ -4,9 +4,10 @@ use crate::support::{Bench, Outcome};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use wlrun::cli::library::LIBRARY;
+use wlrun::cli::library::{LIBRARY, Shelves};
 use wlrun::diagnostic::Diagnostics;
 use wlrun::source::SourceFile;
+use wlrun::syntax::Texts;
 
 /// A run that takes a second at most.
 struct Small {
@@ -156,9 +157,9 @@ fn nothing_is_to_be_said_about_any_of_them() {
     for personality in LIBRARY {
         let file = SourceFile::new(personality.name, personality.text);
         let mut diagnostics = Diagnostics::new();
-        let ast = wlrun::syntax::parse(&file, &mut diagnostics);
-        let plan = wlrun::plan::plan(&file, &ast, &options, &mut diagnostics);
-        assert!(plan.is_some() && diagnostics.sorted().is_empty(), "{}", diagnostics.render(&file, false));
+        let texts = Texts::read(file, &Shelves::default(), &mut diagnostics);
+        let plan = wlrun::plan::plan(&texts, &options, &mut diagnostics);
+        assert!(plan.is_some() && diagnostics.sorted().is_empty(), "{}", diagnostics.render(texts.sources(), false));
     }
 }
 

@@ -15,4 +15,5 @@ mod regressions;
 mod signals;
 mod support;
 mod sync;
+mod texts;
 mod workloads;

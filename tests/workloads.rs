@@ -6,19 +6,22 @@
 use crate::support::Bench;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use wlrun::cli::library::Shelves;
 use wlrun::diagnostic::Diagnostics;
 use wlrun::plan::Plan;
-use wlrun::source::SourceFile;
+use wlrun::source::{SourceFile, Sources};
+use wlrun::syntax::Texts;
 
-/// What `wlrun FILE --dir /d` makes of a text.
-fn plan(name: &str, text: &str) -> (Option<Plan>, Diagnostics, SourceFile) {
-    let file = SourceFile::new(name, text);
+/// What `wlrun FILE --dir /d` makes of a text. It may include what lies in `tests/workloads/lib`.
+fn plan(name: &str, text: &str) -> (Option<Plan>, Diagnostics, Sources) {
+    // Tests run in the directory of the package; a path from there is the same everywhere.
+    let file = SourceFile::new(name, text).at(Path::new("tests/workloads/lib").join(name));
     let options =
         wlrun::plan::Options { dir: Some("/d".into()), base: "/d".into(), seed: 1, ..wlrun::plan::Options::default() };
     let mut diagnostics = Diagnostics::new();
-    let ast = wlrun::syntax::parse(&file, &mut diagnostics);
-    let plan = wlrun::plan::plan(&file, &ast, &options, &mut diagnostics);
-    (plan, diagnostics, file)
+    let texts = Texts::read(file, &Shelves::default(), &mut diagnostics);
+    let plan = wlrun::plan::plan(&texts, &options, &mut diagnostics);
+    (plan, diagnostics, texts.sources().clone())
 }
 
 fn folder(name: &str) -> PathBuf {
@@ -48,8 +51,8 @@ fn snapshot(name: &str, text: &str) {
 #[test]
 fn the_plan_of_each_good_workload_is_what_it_means() {
     for (name, text) in workloads("good") {
-        let (plan, diagnostics, file) = plan(&format!("{name}.wl"), &text);
-        let found = diagnostics.render(&file, false);
+        let (plan, diagnostics, sources) = plan(&format!("{name}.wl"), &text);
+        let found = diagnostics.render(&sources, false);
         let plan = plan.unwrap_or_else(|| panic!("{name} has mistakes:\n{found}"));
         let json = serde_json::to_string(&plan).unwrap();
         // What a worker is sent must come back as it was.
@@ -62,9 +65,9 @@ fn the_plan_of_each_good_workload_is_what_it_means() {
 #[test]
 fn the_messages_of_each_bad_workload_say_what_is_wrong_and_where() {
     for (name, text) in workloads("bad") {
-        let (plan, diagnostics, file) = plan(&format!("{name}.wl"), &text);
+        let (plan, diagnostics, sources) = plan(&format!("{name}.wl"), &text);
         assert!(plan.is_none() && diagnostics.has_errors(), "{name} has no mistake");
-        let messages = diagnostics.render(&file, false);
+        let messages = diagnostics.render(&sources, false);
         snapshot(&format!("bad-{name}"), &format!("{text}\n----- says -----\n{messages}"));
     }
 }
@@ -72,8 +75,9 @@ fn the_messages_of_each_bad_workload_say_what_is_wrong_and_where() {
 #[test]
 fn five_mistakes_are_five_messages_at_once() {
     let (_, text) = workloads("bad").into_iter().find(|(name, _)| name == "five-mistakes").unwrap();
-    let (_, diagnostics, file) = plan("five-mistakes.wl", &text);
-    let lines: Vec<usize> = diagnostics.sorted().iter().map(|d| file.line_column(d.labels[0].0.start).0).collect();
+    let (_, diagnostics, sources) = plan("five-mistakes.wl", &text);
+    let lines: Vec<usize> =
+        diagnostics.sorted().iter().map(|d| sources.main().line_column(d.labels[0].0.start).0).collect();
     assert_eq!(lines, [3, 3, 8, 9, 11]);
     // And so says the binary.
     let outcome = Bench::new(&text).check().exits(2);
@@ -98,8 +102,8 @@ fn one_mistake_is_one_message() {
             "entires",
         ),
     ] {
-        let (_, diagnostics, file) = plan("one.wl", text);
-        let shown = diagnostics.render(&file, false);
+        let (_, diagnostics, sources) = plan("one.wl", text);
+        let shown = diagnostics.render(&sources, false);
         assert!(shown.contains(message), "{shown}");
         if diagnostics.sorted().len() > 1 {
             more.push(format!(

@@ -3,9 +3,9 @@
 use super::exit::{self, Exit};
 use super::{Parameters, complain, library, say};
 use crate::diagnostic::Diagnostics;
-use crate::plan::{Options, Plan};
+use crate::plan::{self, Options, Plan};
 use crate::source::SourceFile;
-use crate::{plan, syntax};
+use crate::syntax::{Library, Texts};
 use clap::Args;
 
 #[derive(Debug, Args)]
@@ -17,13 +17,28 @@ pub(super) struct CheckArgs {
     parameters: Parameters,
 }
 
+/// What came of a text: its plan, and the texts that its findings are in.
+pub(super) struct Resolved {
+    /// None where there are mistakes.
+    pub(super) plan: Option<Plan>,
+    pub(super) texts: Texts,
+    pub(super) diagnostics: Diagnostics,
+}
+
+impl Resolved {
+    /// All findings, for people.
+    pub(super) fn render(&self, color: bool) -> String {
+        self.diagnostics.render(self.texts.sources(), color)
+    }
+}
+
 /// Text to plan, with everything that was found on the way.
-pub(super) fn resolve(file: &SourceFile, options: &Options) -> (Option<Plan>, Diagnostics) {
+pub(super) fn resolve(file: SourceFile, library: &dyn Library, options: &Options) -> Resolved {
     let mut diagnostics = Diagnostics::new();
-    let ast = syntax::parse(file, &mut diagnostics);
+    let texts = Texts::read(file, library, &mut diagnostics);
     // A text that does not parse is resolved all the same: all mistakes are shown at once.
-    let plan = plan::plan(file, &ast, options, &mut diagnostics);
-    (plan, diagnostics)
+    let plan = plan::plan(&texts, options, &mut diagnostics);
+    Resolved { plan, texts, diagnostics }
 }
 
 pub(super) fn run(args: &CheckArgs) -> Exit {
@@ -38,9 +53,9 @@ pub(super) fn run(args: &CheckArgs) -> Exit {
     for name in &args.files {
         match library::load(name) {
             Ok(file) => {
-                let (_, diagnostics) = resolve(&file, &options);
-                say(&diagnostics.render(&file, args.parameters.colored()));
-                if diagnostics.has_errors() {
+                let resolved = resolve(file, &args.parameters.library(), &options);
+                say(&resolved.render(args.parameters.colored()));
+                if resolved.diagnostics.has_errors() {
                     outcome = exit::USAGE;
                 }
             }

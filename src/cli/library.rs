@@ -2,10 +2,14 @@
 
 use crate::diagnostic::nearest_name;
 use crate::source::SourceFile;
-use std::path::Path;
+use crate::syntax::{Found, Library, Wanted};
+use crate::sys::describe;
+use std::path::{Path, PathBuf};
 
 /// The largest workload text that is read.
 const LARGEST: u64 = 64 << 20;
+/// The largest one that another includes.
+const LARGEST_INCLUDED: u64 = 16 << 20;
 
 /// A personality that ships in the binary.
 #[derive(Debug)]
@@ -52,41 +56,165 @@ pub fn load(name: &str) -> Result<SourceFile, String> {
     let path = Path::new(if name == "-" { "/dev/stdin" } else { name });
     if !path.exists() {
         if let Some(found) = LIBRARY.iter().find(|personality| personality.name == name) {
-            return Ok(SourceFile::new(format!("<{}>", found.name), found.text));
+            return Ok(embedded(found));
         }
         let near = nearest_name(name, LIBRARY.iter().map(|p| p.name));
         let hint = near.map(|near| format!("; did you mean the personality '{near}'?")).unwrap_or_default();
         return Err(format!("there is no file '{name}', and no personality of that name{hint}"));
     }
-    let cannot = |error: std::io::Error| format!("{name} cannot be read: {error}");
+    // What comes from standard input includes what lies in the working directory.
+    let at = if name == "-" { PathBuf::from("-") } else { path.to_owned() };
+    Ok(read(name, path, LARGEST)?.at(at))
+}
+
+fn embedded(personality: &Personality) -> SourceFile {
+    SourceFile::new(format!("<{}>", personality.name), personality.text)
+}
+
+/// The text of a file.
+fn read(name: &str, path: &Path, largest: u64) -> Result<SourceFile, String> {
+    let cannot = |error: std::io::Error| format!("{name} cannot be read: {}", describe(&error));
     let metadata = path.metadata().map_err(cannot)?;
     if metadata.is_dir() {
         return Err(format!("{name} is a directory, not a workload"));
     }
-    if metadata.len() > LARGEST {
-        return Err(format!("{name} has {} bytes; a workload has at most {LARGEST}", metadata.len()));
+    if metadata.len() > largest {
+        return Err(format!("{name} has {} bytes; a workload has at most {largest}", metadata.len()));
     }
     let mut bytes = Vec::new();
     let mut file = std::fs::File::open(path).map_err(cannot)?;
-    std::io::Read::read_to_end(&mut std::io::Read::take(&mut file, LARGEST + 1), &mut bytes).map_err(cannot)?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(format!("{name} has more than {LARGEST} bytes, which no workload has"));
+    std::io::Read::read_to_end(&mut std::io::Read::take(&mut file, largest + 1), &mut bytes).map_err(cannot)?;
+    if bytes.len() as u64 > largest {
+        return Err(format!("{name} has more than {largest} bytes, which no workload has"));
     }
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok(SourceFile::new(name, text)),
-        Err(error) => {
-            let valid = error.utf8_error().valid_up_to();
-            let line = error.as_bytes()[..valid].iter().filter(|b| **b == b'\n').count() + 1;
-            Err(format!("{name}: line {line} is not UTF-8 text (byte {valid})"))
+    SourceFile::decode(name, bytes).map_err(|why| format!("{name} {why}"))
+}
+
+/// Where `include` and `load` look: beside the file, in the directories of the library, among the personalities.
+#[derive(Debug, Clone, Default)]
+pub struct Shelves {
+    /// Of `--lib`, then of `WLRUN_LIB`.
+    pub directories: Vec<PathBuf>,
+}
+
+impl Shelves {
+    /// The directories of `--lib`, and behind them those of the environment.
+    pub fn new(lib: &[PathBuf]) -> Self {
+        let environment = std::env::var_os("WLRUN_LIB").unwrap_or_default();
+        let environment = std::env::split_paths(&environment).filter(|path| !path.as_os_str().is_empty());
+        Shelves { directories: lib.iter().cloned().chain(environment).collect() }
+    }
+
+    /// The directories that are looked through, in order.
+    fn places(&self, wanted: Wanted, from: &SourceFile) -> Vec<PathBuf> {
+        let mut places = Vec::new();
+        if wanted == Wanted::Load {
+            places.push(PathBuf::new());
         }
+        places.extend(from.directory().map(Path::to_owned));
+        places.extend(self.directories.iter().cloned());
+        let mut seen = Vec::new();
+        places.retain(|place| {
+            !seen.contains(place) && {
+                seen.push(place.clone());
+                true
+            }
+        });
+        places
     }
 }
 
-/// The name of a personality for a message about one that is not there.
-pub fn find(name: &str) -> Result<&'static Personality, String> {
-    LIBRARY.iter().find(|personality| personality.name == name).ok_or_else(|| {
-        let near = nearest_name(name, LIBRARY.iter().map(|p| p.name));
-        let hint = near.map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
-        format!("there is no personality '{name}'{hint}")
-    })
+/// The names under which a text is looked for.
+fn names(wanted: Wanted, name: &str) -> Vec<String> {
+    match wanted {
+        Wanted::Include => vec![name.to_owned()],
+        Wanted::Load if name.ends_with(".f") || name.ends_with(".wl") => vec![name.to_owned()],
+        Wanted::Load => vec![format!("{name}.f"), format!("{name}.wl")],
+    }
+}
+
+/// A directory as a message shows it.
+fn shown(place: &Path) -> String {
+    if place.as_os_str().is_empty() { "the working directory".into() } else { place.display().to_string() }
+}
+
+/// The file of a folder whose name is near to `written`.
+fn near_file(written: &Path, places: &[PathBuf]) -> Option<String> {
+    let name = written.file_name()?.to_str()?;
+    let mut known: Vec<(String, String)> = Vec::new();
+    for place in places {
+        let above = written.parent().unwrap_or(Path::new(""));
+        let folder = place.join(above);
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { &folder };
+        // A folder of very many files is not a library of workloads.
+        for entry in std::fs::read_dir(folder).into_iter().flatten().take(1000).flatten() {
+            let Ok(file) = entry.file_name().into_string() else { continue };
+            if file.ends_with(".wl") || file.ends_with(".f") {
+                known.push((above.join(&file).display().to_string(), file));
+            }
+        }
+    }
+    known.sort();
+    let stem = |file: &str| file.trim_end_matches(".wl").trim_end_matches(".f").to_owned();
+    let stems: Vec<String> = known.iter().map(|(_, file)| stem(file)).collect();
+    let files = known.iter().map(|(_, file)| file.as_str());
+    // Of the right name with another suffix, else a near name, else one whose suffix is another too.
+    let at = stems
+        .iter()
+        .position(|other| *other == stem(name))
+        .or_else(|| nearest_name(name, files.clone()).and_then(|near| files.clone().position(|file| file == near)))
+        .or_else(|| {
+            let near = nearest_name(name, stems.iter().map(String::as_str))?;
+            stems.iter().position(|stem| stem == near)
+        })?;
+    Some(known[at].0.clone())
+}
+
+impl Library for Shelves {
+    fn find(&self, wanted: Wanted, name: &str, from: &SourceFile) -> Result<Found, (String, String)> {
+        let places = self.places(wanted, from);
+        for place in &places {
+            for name in names(wanted, name) {
+                let path = place.join(name);
+                let shown = path.display().to_string();
+                let Ok(metadata) = path.metadata() else { continue };
+                let advice = || "an included file is a regular file of at most 16 MiB, in UTF-8".to_owned();
+                // A pipe or a device may have no end.
+                if !metadata.is_file() && !metadata.is_dir() {
+                    return Err((format!("{shown} is no regular file"), advice()));
+                }
+                let file = read(&shown, &path, LARGEST_INCLUDED).map_err(|why| (why, advice()))?.at(&path);
+                return Ok(Found { key: self.key(&file), file });
+            }
+        }
+        let bare = name.strip_suffix(".wl").or(name.strip_suffix(".f")).unwrap_or(name);
+        if let Some(personality) = LIBRARY.iter().find(|personality| personality.name == bare) {
+            let file = embedded(personality);
+            return Ok(Found { key: self.key(&file), file });
+        }
+        let looked: Vec<String> = places.iter().map(|place| shown(place)).collect();
+        let places_text = match looked.as_slice() {
+            [] => "among the personalities of wlrun".to_owned(),
+            _ => format!("in {}, and among the personalities of wlrun", looked.join(", ")),
+        };
+        let near = near_file(Path::new(name), &places)
+            .or_else(|| nearest_name(bare, LIBRARY.iter().map(|p| p.name)).map(str::to_owned))
+            .map(|near| format!("did you mean '{near}'? "))
+            .unwrap_or_default();
+        let searched = match wanted {
+            Wanted::Include => format!("{near}It was looked for {places_text}; --lib DIR adds a place"),
+            Wanted::Load => {
+                format!(
+                    "{near}{} was looked for {places_text}; --lib DIR adds a place",
+                    names(wanted, name).join(" or ")
+                )
+            }
+        };
+        Err((format!("there is no workload file '{name}'"), searched))
+    }
+
+    fn key(&self, file: &SourceFile) -> String {
+        let path = file.path.as_ref().and_then(|path| path.canonicalize().ok());
+        path.map_or_else(|| file.name.clone(), |path| path.to_string_lossy().into_owned())
+    }
 }

@@ -50,7 +50,7 @@ enum Command {
     Check(check::CheckArgs),
     /// List workloads, flowops, attributes, distributions, engines, metrics, warnings or exit codes
     List(list::ListArgs),
-    /// Show a personality's text
+    /// Show what a personality or a file models, its parameters, and its text
     Show(show::ShowArgs),
     /// Explain a warning, such as W003
     Explain(explain::ExplainArgs),
@@ -70,6 +70,9 @@ struct Parameters {
     /// Give a variable of the workload another value
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_set)]
     set: Vec<(String, crate::attribute::Value)>,
+    /// Look here too for what the workload includes, behind its own directory; may be repeated
+    #[arg(long, value_name = "DIR")]
+    lib: Vec<PathBuf>,
     /// Length of the run: seconds, or with a unit (500ms, 5min)
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     runtime: Option<u64>,
@@ -91,6 +94,11 @@ impl Parameters {
                 std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()) && std::io::stderr().is_terminal()
             }
         }
+    }
+
+    /// Where included texts are looked for.
+    fn library(&self) -> library::Shelves {
+        library::Shelves::new(&self.lib)
     }
 
     /// For the planner.

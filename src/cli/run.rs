@@ -97,9 +97,9 @@ fn try_run(args: &RunArgs) -> Result<Exit, Failed> {
         .parameters
         .plan_options(false)
         .map_err(|error| (exit::FAILED, format!("the working directory cannot be read: {error}")))?;
-    let (plan, diagnostics) = resolve(&file, &options);
-    say(&diagnostics.render(&file, args.parameters.colored()));
-    let Some(plan) = plan else { return Ok(exit::USAGE) };
+    let resolved = resolve(file, &args.parameters.library(), &options);
+    say(&resolved.render(args.parameters.colored()));
+    let Some(plan) = resolved.plan else { return Ok(exit::USAGE) };
     check_system(&plan, args.allow_exec)?;
     check_places(&plan, &args.allow_path)?;
     let missing = missing_directories(&plan, args.mkdir)?;

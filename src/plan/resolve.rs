@@ -7,13 +7,13 @@ use super::entity::{self, Entity};
 use super::scope::Scope;
 use super::{Dialect, FlowopPlan, Options, Plan, ProcessPlan, QuitMode, RunPlan, Step, ThreadPlan, Workload};
 use crate::attribute::{self, AttributeDef, Attributes, Fallback, Kind, Quantity, Typed, Value};
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Diagnostic, Diagnostics, nearest_name};
 use crate::fileset::{self, Draw};
 use crate::flowop::{self, Effect, FlowopClass, FlowopDef};
 use crate::random::stream::Seed;
-use crate::source::{SourceFile, Span, Spanned};
-use crate::syntax::{Ast, Attribute, Block, Expression, Item, Statement};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::source::{Sources, Span, Spanned};
+use crate::syntax::{self, Ast, Attribute, Block, Expression, Item, Parameter, Statement, Texts};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
 /// Length of a run that says none, in the quit mode `timeout`: filebench's.
@@ -21,10 +21,16 @@ const DEFAULT_LENGTH_NS: u64 = 60_000_000_000;
 /// Period of a `psrun` that says none.
 const DEFAULT_PERIOD_NS: u64 = 10_000_000_000;
 
+/// So many statements may loops and included texts come to; the flowops of a run count too.
+const MOST_REPEATED: usize = 100_000;
+
+/// So many parameters are listed where one is not known.
+const FEW_PARAMETERS: usize = 12;
+
 /// Resolves a workload.
 ///
 /// None where it has mistakes; each is in `diagnostics` then.
-pub fn plan(file: &SourceFile, ast: &Ast, options: &Options, diagnostics: &mut Diagnostics) -> Option<Plan> {
+pub fn plan(texts: &Texts, options: &Options, diagnostics: &mut Diagnostics) -> Option<Plan> {
     let mut overrides = BTreeMap::new();
     if let Some(dir) = &options.dir {
         overrides.insert("dir".to_owned(), Value::Text(dir.display().to_string()));
@@ -32,15 +38,18 @@ pub fn plan(file: &SourceFile, ast: &Ast, options: &Options, diagnostics: &mut D
     overrides.extend(options.set.iter().cloned());
     let garbled = diagnostics.has_errors();
     let scope = Scope::new(diagnostics, overrides, options.check);
-    let (dialect, sign) = dialect(ast);
+    let signs: Vec<_> = texts.trees().iter().map(sign).collect();
+    let dialect = if signs.iter().any(Option::is_some) { Dialect::Filebench14 } else { Dialect::Current };
     let mut resolver = Resolver {
         scope,
         options,
-        dialect,
-        sign,
+        texts,
+        signs,
         filesets: Vec::new(),
+        by_name: HashMap::new(),
         specs: Vec::new(),
         processes: Vec::new(),
+        defined: HashSet::new(),
         nameless: false,
         composites: BTreeMap::new(),
         refused: BTreeSet::new(),
@@ -49,20 +58,21 @@ pub fn plan(file: &SourceFile, ast: &Ast, options: &Options, diagnostics: &mut D
         steps: Vec::new(),
         ran: false,
         garbled,
+        loops: Vec::new(),
+        within: 0,
+        repeated: 0,
     };
-    for statement in &ast.statements {
-        if !resolver.statement(&statement.value, statement.span) {
-            break;
-        }
-    }
-    resolver.end(file);
+    resolver.scope.partial = !texts.complete();
+    resolver.scope.internal.script = texts.sources().main().stem();
+    resolver.statements(&texts.main().statements);
+    resolver.end();
     let Resolver { scope, specs, steps, .. } = resolver;
     let variables = scope.variables;
     if diagnostics.has_errors() {
         return None;
     }
     Some(Plan {
-        workload: Workload { name: workload_name(&file.name), hash: hash(&file.text) },
+        workload: Workload { name: texts.sources().main().stem(), hash: hash(texts.sources()) },
         dialect,
         seed: options.seed,
         dir: options.dir.clone(),
@@ -72,40 +82,38 @@ pub fn plan(file: &SourceFile, ast: &Ast, options: &Options, diagnostics: &mut D
     })
 }
 
-/// `fileserver` of `<fileserver>` and of `/x/fileserver.wl`.
-fn workload_name(file: &str) -> String {
-    let name = file.trim_start_matches('<').trim_end_matches('>');
-    Path::new(name).file_stem().map_or_else(|| name.to_owned(), |stem| stem.to_string_lossy().into_owned())
-}
-
-/// FNV-1a of the text, to tell two records of the same workload.
-fn hash(text: &str) -> String {
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+/// FNV-1a of the texts, to tell two records of the same workload.
+fn hash(sources: &Sources) -> String {
+    let add = |h: u64, b: u8| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3);
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for (at, file) in sources.files().iter().enumerate() {
+        // No text has a NUL, so that what moves from one text to the next changes the sum.
+        let between = (at > 0).then_some(0);
+        hash = between.into_iter().chain(file.text.bytes()).fold(hash, add);
+    }
     format!("fnv1a64:{hash:016x}")
 }
 
-/// The dialect, and what shows it: commands and attributes that only filebench 1.4 has.
-fn dialect(ast: &Ast) -> (Dialect, Option<(Span, &'static str)>) {
+/// What shows that a text is one of filebench 1.4: commands and attributes that only that has.
+fn sign(ast: &Ast) -> Option<(Span, &'static str)> {
     let mut sign = None;
-    for statement in &ast.statements {
-        match &statement.value {
-            Statement::Command { word, .. } if word.value == "usage" => sign = sign.or(Some((word.span, "usage"))),
-            Statement::Define { what, attributes, .. } => {
-                if what.value == "randvar" {
-                    sign = sign.or(Some((what.span, "define randvar")));
-                }
-                for attribute in attributes {
-                    for word in ["cached", "filesizegamma"] {
-                        if attribute.name.value == word {
-                            sign = sign.or(Some((attribute.name.span, word)));
-                        }
+    syntax::each(&ast.statements, &mut |statement| match &statement.value {
+        Statement::Command { word, .. } if word.value == "usage" => sign = sign.or(Some((word.span, "usage"))),
+        Statement::Define { what, attributes, .. } => {
+            if what.value == "randvar" {
+                sign = sign.or(Some((what.span, "define randvar")));
+            }
+            for attribute in attributes {
+                for word in ["cached", "filesizegamma"] {
+                    if attribute.name.value == word {
+                        sign = sign.or(Some((attribute.name.span, word)));
                     }
                 }
             }
-            _ => {}
         }
-    }
-    (if sign.is_some() { Dialect::Filebench14 } else { Dialect::Current }, sign)
+        _ => {}
+    });
+    sign
 }
 
 struct FilesetDef<'a> {
@@ -115,6 +123,8 @@ struct FilesetDef<'a> {
     attributes: &'a [Attribute],
     /// Place among the specs once it is created.
     spec: Option<u32>,
+    /// The variables of the loops around it, as they were.
+    loops: BTreeMap<String, Value>,
 }
 
 struct ProcessDef<'a> {
@@ -122,17 +132,23 @@ struct ProcessDef<'a> {
     span: Span,
     attributes: &'a [Attribute],
     block: &'a Block,
+    /// The variables of the loops around it, as they were.
+    loops: BTreeMap<String, Value>,
 }
 
 pub(super) struct Resolver<'a, 'd> {
     pub(super) scope: Scope<'d>,
     options: &'a Options,
-    dialect: Dialect,
-    /// What showed the dialect.
-    sign: Option<(Span, &'static str)>,
+    texts: &'a Texts,
+    /// What shows the dialect of each text.
+    signs: Vec<Option<(Span, &'static str)>>,
     filesets: Vec<FilesetDef<'a>>,
+    /// Places in `filesets`; loops may define very many.
+    by_name: HashMap<String, usize>,
     specs: Vec<fileset::Spec>,
     processes: Vec<ProcessDef<'a>>,
+    /// The processes by definition and name.
+    defined: HashSet<(Span, String)>,
     /// A file set's name could not be read: an unknown name may be that one.
     nameless: bool,
     /// By name.
@@ -145,6 +161,12 @@ pub(super) struct Resolver<'a, 'd> {
     ran: bool,
     /// The text has parts that could not be read.
     garbled: bool,
+    /// The variables of the loops that the statement stands in.
+    loops: Vec<&'a str>,
+    /// Loops and included texts that the statement stands in.
+    within: usize,
+    /// What was carried out in them.
+    repeated: usize,
 }
 
 impl<'a> Resolver<'a, '_> {
@@ -152,26 +174,140 @@ impl<'a> Resolver<'a, '_> {
         self.scope.diagnostics.push(diagnostic);
     }
 
+    /// What shows that the text at this place is one of filebench 1.4.
+    fn sign(&self, place: Span) -> Option<(Span, &'static str)> {
+        self.signs[self.texts.sources().index(place.start)]
+    }
+
     /// Says that a constant size is not taken as one, and why.
-    fn note_dialect(&mut self, size: Span) {
-        let Some((span, word)) = self.sign else { return };
+    fn note_dialect(&mut self, size: Span, (span, word): (Span, &'static str)) {
         let message = "the constant size is the mean of a gamma distribution, as in filebench 1.4";
         let diagnostic = Diagnostic::warning(size, message, "files of many sizes, this one on average")
             .also(span, format!("'{word}' shows a workload of filebench 1.4"));
         self.push(diagnostic.help("write filesizegamma=0 at the fileset for files that are all of its size"));
     }
 
+    /// Carries statements out in order; false where the workload ends at one of them.
+    fn statements(&mut self, statements: &'a [Spanned<Statement>]) -> bool {
+        for statement in statements {
+            if self.within > 0 && !self.count(1, statement.span) {
+                return false;
+            }
+            if !self.statement(&statement.value, statement.span) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Counts what is carried out in loops and included texts; false, and an error, where that is too much.
+    fn count(&mut self, more: usize, span: Span) -> bool {
+        self.repeated = self.repeated.saturating_add(more);
+        if self.repeated <= MOST_REPEATED {
+            return true;
+        }
+        // What is not carried out is not missing.
+        self.garbled = true;
+        let word = self.texts.sources().slice(span).split_whitespace().next().map_or(1, str::len);
+        let message = format!("loops and includes come to more than {MOST_REPEATED} statements and flowops");
+        let diagnostic = Diagnostic::error(Span::new(span.start, span.start + word), message, "this one is too many");
+        self.push(diagnostic.help("a foreach within another multiplies it, and each run counts its flowops"));
+        false
+    }
+
+    /// What a definition keeps of the loops around it: each time round it is another one.
+    fn loop_values(&self) -> BTreeMap<String, Value> {
+        let value = |name: &&str| self.scope.value(name).map(|value| ((*name).to_owned(), value.clone()));
+        self.loops.iter().filter_map(value).collect()
+    }
+
+    fn foreach(
+        &mut self,
+        variable: &'a Spanned<String>,
+        values: &[Spanned<Expression>],
+        body: &'a [Spanned<Statement>],
+    ) -> bool {
+        if self.scope.is_overridden(&variable.value) {
+            let name = &variable.value;
+            let message = format!("${name} is given a value from outside, and is the variable of a foreach");
+            let diagnostic = Diagnostic::error(variable.span, message, "takes its values from this foreach");
+            self.push(diagnostic.help(match name.as_str() {
+                "dir" => "choose another name for it: --dir is the value of $dir".into(),
+                _ => format!("--set, or the parameter of an include, can give no value to ${name}"),
+            }));
+            return true;
+        }
+        self.within += 1;
+        self.loops.push(&variable.value);
+        let mut goes_on = true;
+        let mut before = None;
+        for value in values {
+            match self.scope.evaluate(value) {
+                Some(value) => self.scope.set(&variable.value, value),
+                None => self.scope.set_unknown(&variable.value),
+            }
+            goes_on = self.statements(body);
+            // What is wrong in the body is said the first time.
+            let held = self.scope.diagnostics.once_a_place(true);
+            before.get_or_insert(held);
+            if !goes_on {
+                break;
+            }
+        }
+        if let Some(before) = before {
+            self.scope.diagnostics.as_before(before);
+        }
+        self.loops.pop();
+        self.within -= 1;
+        goes_on
+    }
+
+    /// Carries out the text that a command stands for, with other values for what it sets.
+    fn include(&mut self, word: &Spanned<String>, attributes: &[Attribute]) -> bool {
+        // What could not be read was reported.
+        let Some(text) = self.texts.included(word.span) else { return true };
+        let parameters = if attributes.is_empty() { Vec::new() } else { self.texts.parameters(text) };
+        let mut given = Vec::new();
+        for attribute in attributes {
+            let name = attribute.name.value.as_str();
+            let Some(written) = &attribute.value else {
+                let label = format!("expected {name}=VALUE");
+                self.push(Diagnostic::error(attribute.name.span, format!("'{name}' has no value"), label));
+                continue;
+            };
+            let value = self.scope.evaluate(written);
+            if parameters.iter().any(|parameter| parameter.name == name) {
+                given.extend(value.map(|value| (name.to_owned(), value)));
+                continue;
+            }
+            let file = &self.texts.sources().files()[text].name;
+            let message = format!("{file} has no parameter {name}: it has no 'set ${name}'");
+            let diagnostic = Diagnostic::error(attribute.name.span, message, "no variable that it sets");
+            self.push(advise(diagnostic, name, parameters.iter().map(|parameter| parameter.name), &parameters));
+        }
+        let held = self.scope.hold(given);
+        self.within += 1;
+        let goes_on = self.statements(&self.texts.trees()[text].statements);
+        self.within -= 1;
+        self.scope.release(held);
+        goes_on
+    }
+
     /// Carries one statement out; false where the workload ends there.
     fn statement(&mut self, statement: &'a Statement, span: Span) -> bool {
         match statement {
-            Statement::Set { variable, field: Some(field), value } => self.scope.set_field(variable, field, value),
-            Statement::Set { variable, field: None, value } => match self.scope.evaluate(value) {
+            Statement::Set { variable, field: Some(field), value, .. } => self.scope.set_field(variable, field, value),
+            Statement::Set { variable, field: None, value, .. } => match self.scope.evaluate(value) {
                 Some(value) => self.scope.set(&variable.value, value),
                 None => self.scope.set_unknown(&variable.value),
             },
             Statement::SetMode(words) => self.set_mode(words, span),
             Statement::Define { what, attributes, block } => self.define(what, attributes, block.as_ref()),
             Statement::Run(length) => self.run(length.as_ref(), None),
+            Statement::Foreach { variable, values, body } => return self.foreach(variable, values, body),
+            Statement::Command { word, attributes, .. } if ["include", "load"].contains(&word.value.as_str()) => {
+                return self.include(word, attributes);
+            }
             Statement::Command { word, arguments, attributes } => return self.command(word, arguments, attributes),
         }
         true
@@ -255,7 +391,11 @@ impl<'a> Resolver<'a, '_> {
                     self.push(Diagnostic::error(extra.span, "psrun has two numbers", "expected psrun PERIOD LENGTH"));
                 }
             },
-            "eventgen" => self.events = Some(attributes),
+            "eventgen" => {
+                self.events = Some(attributes);
+                let rate = attributes.iter().rev().find(|attribute| attribute.name.value == "rate");
+                self.scope.internal.rate = rate.and_then(|attribute| attribute.value.clone());
+            }
             "quit" | "exit" => return false,
             other => self.push(Diagnostic::not_supported(word.span, format!("the command '{other}'"))),
         }
@@ -287,7 +427,20 @@ impl<'a> Resolver<'a, '_> {
             let Some(block) = block else {
                 return self.push(Diagnostic::error(what.span, "a process has no threads", "expected { thread ... }"));
             };
-            return self.processes.push(ProcessDef { name: name.value, span: what.span, attributes, block });
+            if !self.defined.insert((what.span, name.value.clone())) {
+                // Two texts may each have a process of that name; the same text twice would run it twice.
+                let message = format!("the process '{}' is defined twice", name.value);
+                let diagnostic = Diagnostic::error(name.span, message, "defined here again, by the same definition");
+                let help = format!("in a loop, the name may have the loop's variable in it: name={}-$v", name.value);
+                return self.push(diagnostic.help(help));
+            }
+            return self.processes.push(ProcessDef {
+                name: name.value,
+                span: what.span,
+                attributes,
+                block,
+                loops: self.loop_values(),
+            });
         }
         match word {
             "randvar" => self.define_randvar(what.span, attributes),
@@ -364,7 +517,7 @@ impl<'a> Resolver<'a, '_> {
             );
             return self.push(diagnostic.help("the directory above it is its path"));
         }
-        if let Some(first) = self.filesets.iter().find(|set| set.name == name.value) {
+        if let Some(first) = self.by_name.get(&name.value).map(|at| &self.filesets[*at]) {
             let diagnostic = Diagnostic::error(
                 name.span,
                 format!("the {} '{}' is defined twice", entity.name, name.value),
@@ -373,7 +526,16 @@ impl<'a> Resolver<'a, '_> {
             let first = first.name_span;
             return self.push(diagnostic.also(first, "first defined here"));
         }
-        self.filesets.push(FilesetDef { name: name.value, name_span: name.span, entity, attributes, spec: None });
+        let loops = self.loop_values();
+        self.by_name.insert(name.value.clone(), self.filesets.len());
+        self.filesets.push(FilesetDef {
+            name: name.value,
+            name_span: name.span,
+            entity,
+            attributes,
+            spec: None,
+            loops,
+        });
     }
 
     /// Reads attributes by their declarations. The result has what could be read; mistakes are reported.
@@ -446,8 +608,12 @@ impl<'a> Resolver<'a, '_> {
             if self.filesets[at].spec.is_some() {
                 continue;
             }
-            let FilesetDef { entity, attributes, name_span, .. } = self.filesets[at];
+            let FilesetDef { entity, attributes, name_span, ref loops, .. } = self.filesets[at];
+            let again = self.scope.diagnostics.once_a_place(!loops.is_empty());
+            let before = self.scope.enter(loops);
             let spec = self.fileset(at, entity, attributes, name_span);
+            self.scope.leave(before);
+            self.scope.diagnostics.as_before(again);
             self.specs.push(spec);
             let index = self.specs.len() as u32 - 1;
             self.filesets[at].spec = Some(index);
@@ -467,21 +633,22 @@ impl<'a> Resolver<'a, '_> {
             Quantity::Fixed(n) => Draw::Fixed(n as f64),
             Quantity::Random(id) => Draw::Random(id),
         };
+        let sign = self.sign(span);
         let gamma = match attributes.quantity("filesizegamma") {
             Some(Quantity::Fixed(g)) => g as f64 / 1000.0,
-            _ if self.dialect == Dialect::Filebench14 && !single => 1.5,
+            _ if sign.is_some() && !single => 1.5,
             _ => 0.0,
         };
         let constant = matches!(attributes.quantity("size"), Some(Quantity::Fixed(1..)));
-        if let (true, true, None, Some(place)) =
-            (constant, gamma > 0.0, attributes.get("filesizegamma"), attributes.span("size"))
+        if let (true, true, None, Some(place), Some(sign)) =
+            (constant, gamma > 0.0, attributes.get("filesizegamma"), attributes.span("size"), sign)
         {
-            self.note_dialect(place);
+            self.note_dialect(place, sign);
         }
         let size = match attributes.quantity("size") {
             Some(Quantity::Fixed(n)) if gamma > 0.0 && n > 0 => Draw::Gamma { mean: n as f64, shape: gamma },
             Some(quantity) => draw(quantity),
-            None if self.dialect == Dialect::Filebench14 => Draw::Fixed(0.0),
+            None if sign.is_some() => Draw::Fixed(0.0),
             None => Draw::Fixed(1024.0),
         };
         let entries = if single { 1 } else { self.once(&name, "entries", &attributes).min(4_000_000_000) };
@@ -576,7 +743,15 @@ impl<'a> Resolver<'a, '_> {
             let rate = self.attributes(&entity::EVENTGEN, span, written).number("rate");
             (rate > 0).then_some(rate)
         });
-        let mut processes: Vec<ProcessPlan> = (0..self.processes.len()).filter_map(|at| self.process(at)).collect();
+        let mut processes = Vec::new();
+        for at in 0..self.processes.len() {
+            let loops = &self.processes[at].loops;
+            let again = self.scope.diagnostics.once_a_place(!loops.is_empty());
+            let before = self.scope.enter(loops);
+            processes.extend(self.process(at));
+            self.scope.leave(before);
+            self.scope.diagnostics.as_before(again);
+        }
         self.bind_instances(&mut processes);
         let none = !processes.is_empty() && processes.iter().all(|process| process.instances == 0);
         // A number that could not be read is reported already.
@@ -587,6 +762,10 @@ impl<'a> Resolver<'a, '_> {
                 "no process has an instance, so there is nothing to run",
                 "instances is 0",
             ));
+        }
+        if self.within > 0 {
+            let flowops = processes.iter().flat_map(|process| &process.threads).map(|thread| thread.flowops.len());
+            self.repeated = self.repeated.saturating_add(flowops.sum());
         }
         let parameters = self.scope.values();
         self.steps.push(Step::Run(RunPlan {
@@ -615,7 +794,7 @@ impl<'a> Resolver<'a, '_> {
     }
 
     fn process(&mut self, at: usize) -> Option<ProcessPlan> {
-        let ProcessDef { ref name, span, attributes, block } = self.processes[at];
+        let ProcessDef { ref name, span, attributes, block, .. } = self.processes[at];
         let name = name.clone();
         let read = self.attributes(&entity::PROCESS, span, attributes);
         let mut threads = Vec::new();
@@ -752,7 +931,7 @@ impl<'a> Resolver<'a, '_> {
     }
 
     fn find_set(&self, name: &str) -> Option<u32> {
-        self.filesets.iter().find(|set| set.name == name).and_then(|set| set.spec)
+        self.by_name.get(name).and_then(|at| self.filesets[*at].spec)
     }
 
     fn flowop(
@@ -843,6 +1022,10 @@ impl<'a> Resolver<'a, '_> {
     }
 
     fn unknown_flowop(&mut self, kind: &Spanned<String>) {
+        if self.scope.partial {
+            // It may be a composite of a text that could not be read.
+            return;
+        }
         if flowop::PLANNED.contains(&kind.value.as_str()) {
             return self.push(Diagnostic::not_supported(kind.span, format!("the flowop '{}'", kind.value)));
         }
@@ -855,7 +1038,7 @@ impl<'a> Resolver<'a, '_> {
     }
 
     fn unknown_fileset(&mut self, name: String, span: Span) {
-        if self.nameless {
+        if self.nameless || self.scope.partial {
             return;
         }
         let known: Vec<String> = self.filesets.iter().map(|set| set.name.clone()).collect();
@@ -907,10 +1090,8 @@ impl<'a> Resolver<'a, '_> {
         }
     }
 
-    fn end(&mut self, file: &SourceFile) {
-        // The last thing that is written: a place that can be shown.
-        let last = file.text.trim_end().char_indices().last();
-        let end = last.map_or_else(Span::default, |(at, c)| Span::new(at, at + c.len_utf8()));
+    fn end(&mut self) {
+        let end = self.texts.sources().main().last();
         if !self.ran {
             if self.options.runtime_ns.is_some() {
                 self.run(None, None);
@@ -935,16 +1116,36 @@ impl<'a> Resolver<'a, '_> {
             });
         }
         for (name, _) in &self.options.set {
-            if !self.scope.known().contains(name) {
-                let known: Vec<String> = self.scope.known().iter().cloned().collect();
+            if !self.scope.known().contains(name) && !self.scope.partial {
                 let diagnostic = Diagnostic {
                     labels: Vec::new(),
                     ..Diagnostic::error(end, format!("--set {name}: the workload has no variable ${name}"), "")
                 };
-                self.push(diagnostic.near(name, known.iter().map(String::as_str)));
+                let known = self.scope.known().iter().map(String::as_str);
+                let diagnostic = advise(diagnostic, name, known, &self.texts.parameters(0));
+                self.push(diagnostic);
             }
         }
     }
+}
+
+/// Adds the near name, and all parameters where they are few.
+fn advise<'n>(
+    diagnostic: Diagnostic,
+    written: &str,
+    known: impl IntoIterator<Item = &'n str>,
+    parameters: &[Parameter<'_>],
+) -> Diagnostic {
+    let near = nearest_name(written, known).map(|near| format!("did you mean '{near}'?"));
+    let width = parameters.iter().map(|parameter| parameter.name.len()).max().unwrap_or_default();
+    let line = |parameter: &Parameter<'_>| {
+        let help = parameter.help.unwrap_or_default();
+        format!("  {:width$}  {help}", parameter.name).trim_end().to_owned()
+    };
+    let few = (1..=FEW_PARAMETERS).contains(&parameters.len());
+    let all = few.then(|| std::iter::once("its parameters are:".to_owned()).chain(parameters.iter().map(line)));
+    let lines: Vec<String> = near.into_iter().chain(all.into_iter().flatten()).collect();
+    if lines.is_empty() { diagnostic } else { diagnostic.help(lines.join("\n")) }
 }
 
 /// The place of the flowop that `wanted` names for one whose composites are `prefix`: one beside it, else one of that

@@ -7,6 +7,35 @@ use crate::source::{Span, Spanned};
 use crate::syntax::{Attribute, Expression};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// What the variables that filebench 1.4 has by itself are made of.
+#[derive(Debug, Default)]
+pub(super) struct Internal {
+    /// `${scriptname}`.
+    pub(super) script: String,
+    /// `${rate}`: that of the last `eventgen`.
+    pub(super) rate: Option<Spanned<Expression>>,
+}
+
+/// `YYYYMMDD-HHMM` of seconds since 1970, in UTC.
+fn date(seconds: u64) -> String {
+    let (days, minutes) = (seconds / 86_400, seconds / 60 % 1440);
+    let leap = |year: u64| year.is_multiple_of(4) && !year.is_multiple_of(100) || year.is_multiple_of(400);
+    let (mut year, mut day) = (1970, days);
+    while day >= 365 + u64::from(leap(year)) {
+        day -= 365 + u64::from(leap(year));
+        year += 1;
+    }
+    let mut month = 1;
+    for length in [31, 28 + u64::from(leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30] {
+        if day < length {
+            break;
+        }
+        day -= length;
+        month += 1;
+    }
+    format!("{year:04}{month:02}{:02}-{:02}{:02}", day + 1, minutes / 60, minutes % 60)
+}
+
 /// The variables at one moment of the workload.
 pub(super) struct Scope<'d> {
     pub(super) diagnostics: &'d mut Diagnostics,
@@ -20,6 +49,9 @@ pub(super) struct Scope<'d> {
     known: BTreeSet<String>,
     /// An absent `$dir` is a warning, and stands for itself.
     check: bool,
+    /// A text that could not be read may set any variable.
+    pub(super) partial: bool,
+    pub(super) internal: Internal,
 }
 
 impl<'d> Scope<'d> {
@@ -32,7 +64,41 @@ impl<'d> Scope<'d> {
             variables: Vec::new(),
             known: BTreeSet::new(),
             check,
+            partial: false,
+            internal: Internal::default(),
         }
+    }
+
+    /// True where a `set` of the text has no effect on this variable.
+    pub(super) fn is_overridden(&self, name: &str) -> bool {
+        self.overrides.contains_key(name)
+    }
+
+    /// Gives variables values that hold against any `set`, until [`Scope::release`] gets what this returns. What holds
+    /// already goes on to hold.
+    pub(super) fn hold(&mut self, given: Vec<(String, Value)>) -> Vec<String> {
+        let mut held = Vec::new();
+        for (name, value) in given {
+            self.known.insert(name.clone());
+            if !self.overrides.contains_key(&name) {
+                self.values.insert(name.clone(), value.clone());
+                self.overrides.insert(name.clone(), value);
+                held.push(name);
+            }
+        }
+        held
+    }
+
+    /// Lets `set` have its effect again. The values stay.
+    pub(super) fn release(&mut self, held: Vec<String>) {
+        for name in held {
+            self.overrides.remove(&name);
+        }
+    }
+
+    /// The value of a variable, if it has one.
+    pub(super) fn value(&self, name: &str) -> Option<&Value> {
+        self.values.get(name)
     }
 
     /// All variables with their values.
@@ -348,6 +414,13 @@ impl<'d> Scope<'d> {
             self.values.insert(name.into(), stand_in.clone());
             return Some(stand_in);
         }
+        if let Some(value) = self.internal(name) {
+            return Some(value);
+        }
+        if self.partial {
+            self.values.insert(name.into(), Value::Int(1));
+            return None;
+        }
         let mut diagnostic = Diagnostic::error(span, format!("${name} is not set"), "no value at this point");
         diagnostic = if name == "dir" {
             diagnostic.help("give the directory with --dir DIR")
@@ -358,6 +431,27 @@ impl<'d> Scope<'d> {
         // One message for each variable is enough.
         self.values.insert(name.into(), Value::Int(1));
         None
+    }
+
+    /// A variable that filebench 1.4 has by itself. They are looked up here and not kept: whoever uses none of them has
+    /// the same plan at any time on any machine.
+    fn internal(&mut self, name: &str) -> Option<Value> {
+        match name {
+            "scriptname" => Some(Value::Text(self.internal.script.clone())),
+            "hostname" => Some(Value::Text(rustix::system::uname().nodename().to_string_lossy().into_owned())),
+            "date" => {
+                let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+                Some(Value::Text(date(now.as_secs())))
+            }
+            // Taken away meanwhile: a rate that is made of itself is none.
+            "rate" => {
+                let rate = self.internal.rate.take()?;
+                let value = self.evaluate(&rate);
+                self.internal.rate = Some(rate);
+                value
+            }
+            _ => None,
+        }
     }
 
     fn calculate(&mut self, operator: char, left: (Value, Span), right: (Value, Span), span: Span) -> Option<Value> {
@@ -398,7 +492,7 @@ impl<'d> Scope<'d> {
         let mut out = String::new();
         for argument in arguments {
             match &argument.value {
-                Expression::Variable(name) => match self.values.get(name) {
+                Expression::Variable(name) => match self.values.get(name).cloned().or_else(|| self.internal(name)) {
                     Some(value) => out.push_str(&value.to_string()),
                     None => {
                         out.push('$');
@@ -442,6 +536,25 @@ impl<'d> Scope<'d> {
                 ));
                 None
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_date_is_that_of_the_calendar() {
+        for (seconds, shown) in [
+            (0, "19700101-0000"),
+            (951_782_399, "20000228-2359"),
+            (951_782_400, "20000229-0000"),
+            (951_868_800, "20000301-0000"),
+            (1_735_689_599, "20241231-2359"),
+            (1_772_323_260, "20260301-0001"),
+        ] {
+            assert_eq!(date(seconds), shown, "{seconds}");
         }
     }
 }

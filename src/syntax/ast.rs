@@ -21,6 +21,8 @@ pub enum Statement {
         field: Option<Spanned<String>>,
         /// What it becomes.
         value: Spanned<Expression>,
+        /// What the `##` comments directly above it say.
+        help: Option<String>,
     },
     /// `set mode WORD…`, such as `set mode quit alldone`.
     SetMode(Vec<Spanned<String>>),
@@ -35,6 +37,15 @@ pub enum Statement {
     },
     /// `run [length]`.
     Run(Option<Spanned<Expression>>),
+    /// `foreach $variable in values { statements }`.
+    Foreach {
+        /// Without its `$` and brackets.
+        variable: Spanned<String>,
+        /// What it becomes, one after the other.
+        values: Vec<Spanned<Expression>>,
+        /// What is carried out for each of them.
+        body: Vec<Spanned<Statement>>,
+    },
     /// Any other command: its word and its arguments (`echo`, `usage`, `create`, `psrun`, `eventgen`, `sleep`, …).
     Command {
         /// `echo`.

@@ -27,14 +27,8 @@ const OPERATORS: usize = 100;
 
 /// The tree of a text that the grammar took.
 pub(super) fn ast(file: &SourceFile, pairs: Pairs<'_, Rule>, diagnostics: &mut Diagnostics) -> Ast {
-    let mut builder = Builder { file, diagnostics, mistakes: 0, long_text: None, too_deep: None };
-    let mut statements = Vec::new();
-    for pair in pairs.flat_map(Pair::into_inner) {
-        let span = span(&pair);
-        if let Some(statement) = builder.statement(pair) {
-            statements.push(Spanned::new(statement, span));
-        }
-    }
+    let mut builder = Builder { file, diagnostics, mistakes: 0, long_text: None, too_deep: None, behind: 0 };
+    let statements = builder.statements(pairs.flat_map(Pair::into_inner));
     builder.rest();
     Ast { statements }
 }
@@ -48,6 +42,8 @@ struct Builder<'a> {
     long_text: Option<Span>,
     /// What was passed over because it stands too deep; the brackets around it look unclosed for that.
     too_deep: Option<Span>,
+    /// End of what was read last, behind which the comments of the next statement stand.
+    behind: usize,
 }
 
 impl Builder<'_> {
@@ -72,28 +68,130 @@ impl Builder<'_> {
         }
     }
 
+    fn statements<'i>(&mut self, pairs: impl Iterator<Item = Pair<'i, Rule>>) -> Vec<Spanned<Statement>> {
+        let mut statements = Vec::new();
+        for pair in pairs {
+            let span = span(&pair);
+            statements.extend(self.statement(pair).map(|statement| Spanned::new(statement, span)));
+            self.behind = span.end;
+        }
+        statements
+    }
+
     fn statement(&mut self, pair: Pair<'_, Rule>) -> Option<Statement> {
         match pair.as_rule() {
             Rule::set => self.set(pair),
             Rule::define => self.define(pair),
             Rule::run => Some(Statement::Run(self.value(pair.into_inner()))),
             Rule::command => Some(self.command(pair)),
-            Rule::foreach => {
-                let start = span(&pair).start;
-                self.mistake(|_| Diagnostic::not_supported(Span::new(start, start + "foreach".len()), "foreach"));
-                None
-            }
+            Rule::foreach => self.foreach(pair),
             Rule::stray_brace => {
                 let at = span(&pair);
                 self.mistake(|_| Diagnostic::error(at, "this '}' closes nothing", "no block is open here"));
                 None
             }
-            Rule::junk => {
+            Rule::junk | Rule::body_junk => {
                 self.junk(pair);
                 None
             }
             _ => None,
         }
+    }
+
+    fn foreach(&mut self, pair: Pair<'_, Rule>) -> Option<Statement> {
+        let whole = span(&pair);
+        let word = Span::new(whole.start, whole.start + "foreach".len());
+        let before = self.mistakes;
+        let (mut variable, mut values, mut body) = (None, Vec::new(), None);
+        for pair in pair.into_inner() {
+            let (at, text) = (span(&pair), pair.as_str());
+            match pair.as_rule() {
+                Rule::variable => variable = Some(Spanned::new(variable_name(text).to_owned(), at)),
+                Rule::loop_value => values.extend(self.value(pair.into_inner())),
+                Rule::no_value => self.mistake(|_| {
+                    Diagnostic::error(
+                        word,
+                        "this foreach lacks a value",
+                        "values are expected after 'in' and each comma",
+                    )
+                    .help("such as: foreach $n in 1, 2, 4 { ... }")
+                }),
+                Rule::bad_loop => {
+                    self.misfit(whole, &pair, "foreach", "a variable such as $nthreads", |word| {
+                        is_word(word).then(|| format!("a variable begins with a '$': foreach ${word} in ..."))
+                    });
+                }
+                Rule::bad_values if self.mistakes == before => self.mistake(|_| {
+                    Diagnostic::error(
+                        Span::new(at.start, at.start + head(text)),
+                        unexpected(text),
+                        "a comma or '{' is expected before this",
+                    )
+                }),
+                Rule::no_in => self.mistake(|_| {
+                    let shown = if head(text) == 0 { word } else { Span::new(at.start, at.start + head(text)) };
+                    Diagnostic::error(
+                        shown,
+                        "this foreach has no 'in'",
+                        "'in' and values are expected after the variable",
+                    )
+                    .help("such as: foreach $n in 1, 2, 4 { ... }")
+                }),
+                Rule::body => body = Some(self.body(pair)),
+                // What was said already may be why the body was not found.
+                _ if self.mistakes > before => {}
+                _ => self.mistake(|_| {
+                    Diagnostic::error(
+                        word,
+                        "this foreach has no body",
+                        "'{', commands and '}' are expected after its values",
+                    )
+                }),
+            }
+        }
+        Some(Statement::Foreach { variable: variable?, values, body: body? })
+    }
+
+    /// The statements between the braces of a loop.
+    fn body(&mut self, pair: Pair<'_, Rule>) -> Vec<Spanned<Statement>> {
+        let whole = span(&pair);
+        let open = Span::new(whole.start, whole.start + 1);
+        self.behind = open.end;
+        let mut inner: Vec<_> = pair.into_inner().collect();
+        match inner.pop_if(|pair| matches!(pair.as_rule(), Rule::deep_body | Rule::unclosed)) {
+            Some(pair) if pair.as_rule() == Rule::deep_body => {
+                self.mistake(|_| {
+                    Diagnostic::error(open, "loops stand more than 16 deep in each other", "this one is too many")
+                });
+            }
+            Some(_) => self.mistake(|file| {
+                let (line, _) = file.line_column(open.start);
+                Diagnostic::error(open, format!("the body opened at line {line} is not closed"), "this '{' has no '}'")
+            }),
+            None => {}
+        }
+        self.statements(inner.into_iter())
+    }
+
+    /// What the `##` comments say that stand directly above a statement.
+    fn help(&self, start: usize) -> Option<String> {
+        let between = self.file.text.get(self.behind..start)?;
+        // The rest of the statement's own line is not above it.
+        let (above, own) = between.rsplit_once('\n')?;
+        if !own.trim().is_empty() {
+            return None;
+        }
+        let help = |line: &'_ str| {
+            Some(line.trim().strip_prefix("##").filter(|rest| !rest.starts_with('#'))?.trim().to_owned())
+        };
+        let mut lines: Vec<String> = above.split('\n').rev().map_while(help).collect();
+        // The first line behind another statement is the rest of that one's.
+        if lines.len() == above.split('\n').count() && self.behind > 0 {
+            lines.pop();
+        }
+        lines.reverse();
+        lines.retain(|line| !line.is_empty());
+        if lines.is_empty() { None } else { Some(lines.join(" ")) }
     }
 
     /// What stands where a command should.
@@ -124,6 +222,7 @@ impl Builder<'_> {
 
     fn set(&mut self, pair: Pair<'_, Rule>) -> Option<Statement> {
         let whole = span(&pair);
+        let help = self.help(whole.start);
         let mut inner = pair.into_inner().peekable();
         let first = inner.next()?;
         match first.as_rule() {
@@ -155,10 +254,10 @@ impl Builder<'_> {
                     // Whatever stands there instead, it is no second mistake.
                     let value = if inner.peek().is_some() { self.value(inner) } else { None };
                     let value = value.unwrap_or(Spanned::new(Expression::Invalid, target));
-                    return Some(Statement::Set { variable, field, value });
+                    return Some(Statement::Set { variable, field, value, help });
                 }
                 let value = self.given(whole, inner);
-                Some(Statement::Set { variable, field, value })
+                Some(Statement::Set { variable, field, value, help })
             }
             _ => {
                 self.misfit(whole, &first, "set", "a variable such as $nfiles or 'mode'", |word| {

@@ -5,7 +5,11 @@
 
 mod ast;
 mod build;
+mod moved;
+mod texts;
 pub use ast::{Ast, Attribute, Block, Expression, Item, Statement};
+pub(crate) use texts::each;
+pub use texts::{Found, Library, NoLibrary, Parameter, Texts, Wanted};
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::source::{SourceFile, Span};
@@ -55,8 +59,28 @@ pub const COMMANDS: [&str; 31] = [
     "warmup",
 ];
 
-/// Reads a whole text. All mistakes in it go to `diagnostics`; the tree holds what could be read all the same.
+/// Reads a whole text. All mistakes in it go to `diagnostics`; the tree holds what could be read all the same. What it
+/// includes is not read: that is [`Texts::read`].
 pub fn parse(file: &SourceFile, diagnostics: &mut Diagnostics) -> Ast {
+    if let Some(at) = file.latin1 {
+        let end = file.text[at..].chars().next().map_or(at, |c| at + c.len_utf8());
+        let message = format!("{} is not UTF-8, and is read as Latin-1 (Windows-1252)", file.name);
+        let place = Span::new(at, end).moved(file.base);
+        diagnostics.push(Diagnostic::warning(place, message, "the first byte that is not UTF-8"));
+    }
+    // build.rs knows one text, by its own offsets.
+    if file.base == 0 {
+        return parse_alone(file, diagnostics);
+    }
+    let mut found = Diagnostics::new();
+    let mut ast = parse_alone(&SourceFile { base: 0, ..file.clone() }, &mut found);
+    diagnostics.extend(found, file.base);
+    ast.statements.iter_mut().for_each(|statement| moved::statement(statement, file.base));
+    ast
+}
+
+/// Reads a text by its own offsets.
+fn parse_alone(file: &SourceFile, diagnostics: &mut Diagnostics) -> Ast {
     match Wl::parse(Rule::file, &file.text) {
         Ok(pairs) => build::ast(file, pairs, diagnostics),
         // The grammar takes any text, so this is a fault of the grammar; the place is all that helps a reader.

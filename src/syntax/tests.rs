@@ -47,9 +47,10 @@ fn value(text: &str) -> String {
 
 fn statement(s: &Statement) -> String {
     match s {
-        Statement::Set { variable, field: None, value } => format!("set {} = {}", variable.value, expression(value)),
-        Statement::Set { variable, field: Some(field), value } => {
-            format!("set {} . {} = {}", variable.value, field.value, expression(value))
+        Statement::Set { variable, field, value, help } => {
+            let field = field.as_ref().map_or_else(String::new, |field| format!(" . {}", field.value));
+            let help = help.as_ref().map_or_else(String::new, |help| format!(" ## {help}"));
+            format!("set {}{field} = {}{help}", variable.value, expression(value))
         }
         Statement::SetMode(words) => words.iter().fold("mode".to_owned(), |line, word| line + " " + &word.value),
         Statement::Define { what, attributes, block } => {
@@ -58,6 +59,11 @@ fn statement(s: &Statement) -> String {
         }
         Statement::Run(None) => "run".into(),
         Statement::Run(Some(length)) => format!("run {}", expression(length)),
+        Statement::Foreach { variable, values, body } => {
+            let values: Vec<String> = values.iter().map(expression).collect();
+            let body: Vec<String> = body.iter().map(|s| statement(&s.value)).collect();
+            format!("foreach {} in {} {{ {} }}", variable.value, values.join(", "), body.join("; "))
+        }
         Statement::Command { word, arguments, attributes } => {
             let arguments: String = arguments.iter().map(|a| " ".to_owned() + &expression(a)).collect();
             let attributes = if attributes.is_empty() { String::new() } else { " : ".to_owned() + &list(attributes) };
@@ -446,10 +452,114 @@ fn a_text_without_end_points_at_the_one_that_may_be_to_blame() {
 }
 
 #[test]
-fn foreach_is_refused_whole() {
-    let text = "foreach $v in 1, 2 {\n set $x=$v\n foreach $w in \"}\" { echo \"{\" }\n}\nrun 5";
-    insta::assert_snapshot!(mistakes(text), @"1:1 foreach is not supported yet | not supported yet");
-    assert_eq!(lines(&read(text).1), "run 5\n");
+fn a_loop_has_its_statements() {
+    let text = "foreach $v in 1, 2k, $n*2, \"a b\", word, 5ms {\n set $x=$v # }\n foreach ${w} in \"}\"\n{ echo \"{\" $w }\n\
+                define process name=p$v { thread name=t { flowop x name=y } } run $v }\nforeach $e in 1 { }\nrun 5";
+    insta::assert_snapshot!(tree(text), @r#"
+    foreach v in 1, 2048, ($n * 2), "a b", "word", 5000000ns { set x = $v; foreach w in "}" { echo "{" $w }; define process name=["p" $v] { thread name="t" { flowop x name="y" } }; run $v }
+    foreach e in 1 {  }
+    run 5
+    "#);
+}
+
+#[test]
+fn a_loop_says_what_it_lacks() {
+    insta::assert_snapshot!(mistakes("foreach\nforeach x in 1 { run 1 }\nforeach $x 1, 2 { run 1 }\nforeach $x in { run 1 }\n\
+        foreach $x in 1,, 2, { run 1 }\nforeach $x in 1 2 3 { run 1 }\nforeach $x in 1, 2\nrun 1\nforeach $x in 1, @ { run }\n\
+        foreach $x { run }\nforeach $x in 1kb { run }\nforeach $x in 1 { thread a { b } } run 5\nforeach $x in 1 { sett $y=1 }\n\
+        foreach $x in run { echo a }\nforeach"), @r"
+    1:1 nothing follows 'foreach' | a variable such as $nthreads is expected after this
+    2:9 unexpected word 'x' | a variable such as $nthreads is expected here | a variable begins with a '$': foreach $x in ...
+    3:12 this foreach has no 'in' | 'in' and values are expected after the variable | such as: foreach $n in 1, 2, 4 { ... }
+    4:1 this foreach lacks a value | values are expected after 'in' and each comma | such as: foreach $n in 1, 2, 4 { ... }
+    5:1 this foreach lacks a value | values are expected after 'in' and each comma | such as: foreach $n in 1, 2, 4 { ... }
+    6:17 unexpected number '2' | a comma or '{' is expected before this
+    7:1 this foreach has no body | '{', commands and '}' are expected after its values
+    9:1 this foreach lacks a value | values are expected after 'in' and each comma | such as: foreach $n in 1, 2, 4 { ... }
+    10:1 this foreach has no 'in' | 'in' and values are expected after the variable | such as: foreach $n in 1, 2, 4 { ... }
+    11:15 'kb' in '1kb' is no unit: sizes end in k, m, g or t, times in ns, us, ms, s, min or h | a number is expected here
+    12:19 this thread stands outside of a block | a command is expected here | threads stand in the braces of a process, flowops in those of a thread
+    13:19 unknown command 'sett' | a command is expected here | did you mean 'set'?
+    14:1 this foreach lacks a value | values are expected after 'in' and each comma | such as: foreach $n in 1, 2, 4 { ... }
+    14:19 unexpected '{' | a command is expected here
+    15:1 nothing follows 'foreach' | a variable such as $nthreads is expected after this
+    ");
+    insta::assert_snapshot!(mistakes("foreach $x in 1 {\n  run 1\n  foreach $y in 2 { run 2\n}\nrun 3"), @"1:17 the body opened at line 1 is not closed | this '{' has no '}'");
+    insta::assert_snapshot!(mistakes("foreach $x in 1 {\n define process name=p { thread name=t {\n flowop a name=b }\n run 1 }\nrun 2"), @r"
+    1:17 the body opened at line 1 is not closed | this '{' has no '}'
+    4:2 the command 'run' cannot stand in a block | a thread, a flowop or '}' is expected here
+    ");
+    insta::assert_snapshot!(mistakes("foreach $x in 1 { run 1 } }\nrun 2"), @"1:27 this '}' closes nothing | no block is open here");
+    // A loop in a block was meant to stand behind it.
+    insta::assert_snapshot!(mistakes("define process name=p { thread name=t { flowop a name=b }\nforeach $x in 1 { run 1 }"), @"1:23 the block opened at line 1 is not closed | this '{' has no '}'");
+}
+
+#[test]
+fn loops_stand_in_loops_to_an_end() {
+    for (depth, sound) in [(16, true), (17, false), (300, false), (100_000, false)] {
+        let text = format!("{}run 1\n{}\nrun 2", "foreach $x in 1 {\n".repeat(depth), "}".repeat(depth));
+        let found = mistakes(&text);
+        assert_eq!(found.contains("more than 16 deep"), !sound, "{depth}");
+        // Braces more than 99 deep are not counted.
+        assert!(found.lines().count() == usize::from(!sound) || depth > 99, "{depth} {found}");
+    }
+}
+
+#[test]
+fn comments_of_two_signs_are_the_help_of_the_set_below() {
+    let text = "# head\n## Files in the set,\n  ## and no directories.\nset $a=1 ## of nothing\nset $b=2\n\n## far away\n\nset $c=3\r\n\
+                ## of CR LF \r\nset $d=4\n### a ruler\nset $e=5\n# plain\n## last line only\nset $f=6\n##\nset $g=7\n\
+                ## not this\nrun 1\nforeach $v in 1 { ## not of a body\n## of h\nset $h=8 }\necho \"\n## text\"\nset $i=9\n## j\nset $j.mean=1";
+    insta::assert_snapshot!(tree(text), @r#"
+    set a = 1 ## Files in the set, and no directories.
+    set b = 2
+    set c = 3
+    set d = 4 ## of CR LF
+    set e = 5
+    set f = 6 ## last line only
+    set g = 7
+    run 1
+    foreach v in 1 { set h = 8 ## of h }
+    echo "\n## text"
+    set i = 9
+    set j . mean = 1 ## j
+    "#);
+}
+
+#[test]
+fn a_text_behind_another_has_its_places_there() {
+    let text = "set $a=$b*2 # c\nset $r.mean={{1,2},{$x}}\nset mode quit alldone\ndefine process name=p { thread a,b=c { flowop read name=$d/e } }\n\
+                run $n\nforeach $v in 1, $w { eventgen rate=$r }\nset $q=randvar(type=$t)\n@\nset $z=“x”";
+    let (file, alone, found) = read(text);
+    let behind = SourceFile { base: 1000, ..file };
+    let mut moved = Diagnostics::new();
+    let tree = parse(&behind, &mut moved);
+    // Each place is in the debug text of a tree.
+    let by = |text: &str| {
+        let number =
+            |word: &str, key: &str| word.strip_prefix(key).and_then(|n| n.trim_end_matches(',').parse::<usize>().ok());
+        let mut out = Vec::new();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        for pair in words.windows(2) {
+            out.push(match pair[0] {
+                "start:" | "end:" => number(pair[1], "").map_or_else(|| pair[1].to_owned(), |n| format!("@{n}")),
+                _ => pair[1].to_owned(),
+            });
+        }
+        out
+    };
+    let (alone, tree) = (by(&format!("{alone:?} {:?}", found.sorted())), by(&format!("{tree:?} {:?}", moved.sorted())));
+    let mut places = 0;
+    for (a, b) in alone.iter().zip(&tree) {
+        match (a.strip_prefix('@'), b.strip_prefix('@')) {
+            (Some(a), Some(b)) => {
+                places += 1;
+                assert_eq!(a.parse::<usize>().unwrap() + 1000, b.parse::<usize>().unwrap());
+            }
+            _ => assert_eq!(a, b),
+        }
+    }
+    assert!(places > 100, "{places}");
 }
 
 #[test]
@@ -495,6 +605,16 @@ fn garbage_is_refused_at_once_and_in_few_words() {
         "define a{\nset $x=1\n",
         "flowop",
         "foreach {",
+        "foreach $x in ",
+        "foreach $x in 1 {",
+        "foreach $x in 1 {\n",
+        "foreach $x in 1 { define a {",
+        "foreach $x in 1 { define a { thread {\n",
+        "define a { foreach $x in 1 {\n",
+        "define a { thread { foreach $x in 1, ",
+        "foreach $x in {{1,",
+        "## a\n",
+        "## a\nset $x=1\n",
         "“",
         "'",
         "-",
@@ -546,6 +666,10 @@ fn token() -> impl Strategy<Value = &'static str> {
         "mode",
         "quit",
         "foreach",
+        "foreach $v in",
+        "in",
+        "##h\n",
+        "include",
         "process",
         "fileset",
         "thread",

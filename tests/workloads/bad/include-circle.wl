@@ -1,0 +1,2 @@
+include "circle-a.wl"
+run 1

@@ -1,0 +1,2 @@
+set $runtime=1
+include "small.wl" nfile=3, nthreads
