@@ -35,7 +35,12 @@ pub enum Kind {
     Instances(&'static str),
     /// A random variable and nothing else.
     Variable,
+    /// How an entry of a file set is chosen: one of [`PICKS`], or a random variable whose value is an index.
+    Pick,
 }
+
+/// The words that [`Kind::Pick`] takes.
+pub const PICKS: [&str; 2] = ["rotation", "random"];
 
 impl Kind {
     /// What a message says was expected.
@@ -54,6 +59,7 @@ impl Kind {
             Kind::Target => "the name of a flowop".into(),
             Kind::Instances(kind) => format!("the name of a flowop {kind}, of any thread"),
             Kind::Variable => "a random variable".into(),
+            Kind::Pick => format!("{} or a random variable", PICKS.join(", ")),
         }
     }
 }
@@ -139,7 +145,7 @@ impl AttributeDef {
         let expected = || self.kind.expected();
         if let Value::Random(id) = value {
             return match (self.kind, self.random) {
-                (Kind::Variable, _) | (_, true) => Ok(Typed::Random(*id)),
+                (Kind::Variable | Kind::Pick, _) | (_, true) => Ok(Typed::Random(*id)),
                 _ => Err(format!("{}, not a random variable", expected())),
             };
         }
@@ -175,6 +181,10 @@ impl AttributeDef {
                 _ => Err(expected()),
             },
             Kind::Variable => Err(expected()),
+            Kind::Pick => match value {
+                Value::Text(text) if PICKS.contains(&text.as_str()) => Ok(Typed::Text(text.clone())),
+                _ => Err(expected()),
+            },
         }
     }
 }
@@ -318,6 +328,15 @@ mod tests {
         assert!(read(Kind::Bytes(0), Value::Real(1.5)).is_err());
         assert!(read(Kind::Text, Value::Text(String::new())).is_err());
         assert!(read(Kind::Bytes(0), Value::Random(VariableId(0))).unwrap_err().contains("not a random variable"));
+    }
+
+    #[test]
+    fn a_pick_is_one_of_its_words_or_a_random_variable() {
+        assert_eq!(read(Kind::Pick, Value::Text("random".into())), Ok(Typed::Text("random".into())));
+        assert_eq!(read(Kind::Pick, Value::Random(VariableId(3))), Ok(Typed::Random(VariableId(3))));
+        for wrong in [Value::Text("rotate".into()), Value::Int(3), Value::Flag(true)] {
+            assert_eq!(read(Kind::Pick, wrong), Err("rotation, random or a random variable".into()));
+        }
     }
 
     #[test]

@@ -105,6 +105,7 @@ impl Parameters {
             runtime_ns: self.runtime,
             seed: self.seed,
             check,
+            read: Some(crate::sys::files::read_text),
         })
     }
 }

@@ -4,7 +4,7 @@
 
 use super::composite::{Composite, Expanded};
 use super::entity::{self, Entity};
-use super::scope::Scope;
+use super::scope::{Files, Scope};
 use super::{Dialect, FlowopPlan, Options, Plan, ProcessPlan, QuitMode, RunPlan, Step, ThreadPlan, Workload};
 use crate::attribute::{self, AttributeDef, Attributes, Fallback, Kind, Quantity, Typed, Value};
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -31,7 +31,8 @@ pub fn plan(file: &SourceFile, ast: &Ast, options: &Options, diagnostics: &mut D
     }
     overrides.extend(options.set.iter().cloned());
     let garbled = diagnostics.has_errors();
-    let scope = Scope::new(diagnostics, overrides, options.check);
+    let beside = Path::new(&file.name).parent().map(Path::to_owned).unwrap_or_default();
+    let scope = Scope::new(diagnostics, overrides, options.check, Files { beside, read: options.read });
     let (dialect, sign) = dialect(ast);
     let mut resolver = Resolver {
         scope,

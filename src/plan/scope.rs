@@ -1,11 +1,23 @@
 //! Variables, and what expressions come to.
 
-use crate::attribute::{AttributeDef, Value, VariableId};
+use crate::attribute::{AttributeDef, Kind, Typed, Value, VariableId};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::random::{self, RandVar, Row};
 use crate::source::{Span, Spanned};
 use crate::syntax::{Attribute, Expression};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Bytes of a file of values at most.
+const LARGEST_FILE: u64 = 16 << 20;
+
+/// How files that the text names are found and read.
+#[derive(Debug, Default)]
+pub(super) struct Files {
+    /// The directory of the workload's own file.
+    pub(super) beside: PathBuf,
+    pub(super) read: Option<super::ReadText>,
+}
 
 /// The variables at one moment of the workload.
 pub(super) struct Scope<'d> {
@@ -20,10 +32,11 @@ pub(super) struct Scope<'d> {
     known: BTreeSet<String>,
     /// An absent `$dir` is a warning, and stands for itself.
     check: bool,
+    files: Files,
 }
 
 impl<'d> Scope<'d> {
-    pub(super) fn new(diagnostics: &'d mut Diagnostics, overrides: BTreeMap<String, Value>, check: bool) -> Self {
+    pub(super) fn new(diagnostics: &'d mut Diagnostics, overrides: BTreeMap<String, Value>, check: bool, files: Files) -> Self {
         Scope {
             diagnostics,
             values: overrides.clone(),
@@ -32,6 +45,7 @@ impl<'d> Scope<'d> {
             variables: Vec::new(),
             known: BTreeSet::new(),
             check,
+            files,
         }
     }
 
@@ -95,7 +109,7 @@ impl<'d> Scope<'d> {
         let Some(mut fields) = self.fields.get(id).cloned() else {
             self.diagnostics.push(Diagnostic::error(
                 name.span,
-                format!("${} is a cvar", name.value),
+                format!("${} is no randvar", name.value),
                 "only a randvar has fields",
             ));
             return;
@@ -284,6 +298,68 @@ impl<'d> Scope<'d> {
         }
     }
 
+    /// The random variable that a distribution as a function gives: `zipf(theta=1.1, n=1000)`.
+    fn distribution(&mut self, mut call: random::Call, attributes: &[Attribute], span: Span) -> Option<Value> {
+        let read: Vec<Option<()>> = attributes.iter().map(|a| self.argument(&mut call, a)).collect();
+        if read.contains(&None) {
+            return None;
+        }
+        match call.finish() {
+            Ok(spec) => Some(Value::Random(self.add_random(spec))),
+            Err(why) => {
+                self.diagnostics.push(Diagnostic::error(span, why, "in this random variable"));
+                None
+            }
+        }
+    }
+
+    /// One argument of a distribution. None where it was wrong (and was reported).
+    fn argument(&mut self, call: &mut random::Call, attribute: &Attribute) -> Option<()> {
+        let name = attribute.name.value.as_str();
+        let takes = match call.takes(name) {
+            Ok(takes) => takes,
+            Err(why) => {
+                self.diagnostics.push(Diagnostic::error(attribute.name.span, why, "in this random variable"));
+                return None;
+            }
+        };
+        let Some(written) = &attribute.value else {
+            self.needs_value(attribute);
+            return None;
+        };
+        if let (random::Takes::Table, Expression::Table(rows)) = (takes, &written.value) {
+            call.table(rows.iter().map(|row| self.row(row)).collect::<Option<_>>()?);
+            return Some(());
+        }
+        let value = self.evaluate(written)?;
+        let result = match takes {
+            random::Takes::Number => {
+                let x = self.number_of(&value, written.span)?;
+                call.number(name, x)
+            }
+            random::Takes::Table => return self.wrong_kind("a table {{percent, low, high}, ...}", &value, written.span),
+            random::Takes::File => {
+                let path = self.text_of(&value, written.span)?;
+                self.values_of(&path).map(|values| call.values(values))
+            }
+        };
+        result.map_err(|why| self.diagnostics.push(Diagnostic::error(written.span, why, "in this random variable"))).ok()
+    }
+
+    /// The values of a file: beside the workload's, else from the working directory.
+    fn values_of(&self, path: &str) -> Result<random::Values, String> {
+        let Some(read) = self.files.read else { return Err("files cannot be read here".into()) };
+        let beside = self.files.beside.join(path);
+        let (shown, text) = match read(&beside, LARGEST_FILE) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && beside != Path::new(path) => {
+                (Path::new(path).to_owned(), read(Path::new(path), LARGEST_FILE))
+            }
+            other => (beside, other),
+        };
+        let text = text.map_err(|error| format!("{} cannot be read: {error}", shown.display()))?;
+        random::Values::parse(&text).map_err(|why| format!("{}: {why}", shown.display()))
+    }
+
     /// What an expression comes to. None where it is wrong (and was reported).
     pub(super) fn evaluate(&mut self, expression: &Spanned<Expression>) -> Option<Value> {
         let span = expression.span;
@@ -314,15 +390,19 @@ impl<'d> Scope<'d> {
             Expression::Call { function, attributes } => match function.value.as_str() {
                 "randvar" => self.randvar(attributes, span),
                 "cvar" => self.cvar(attributes, span),
-                other => {
-                    let diagnostic = Diagnostic::error(
-                        function.span,
-                        format!("unknown function '{other}'"),
-                        "expected randvar(...) or cvar(...)",
-                    );
-                    self.diagnostics.push(diagnostic.near(other, ["randvar", "cvar"]));
-                    None
-                }
+                name => match random::Call::new(name) {
+                    Some(call) => self.distribution(call, attributes, span),
+                    None => {
+                        let known = ["randvar", "cvar"].into_iter().chain(random::DISTRIBUTIONS.iter().map(|d| d.name));
+                        let diagnostic = Diagnostic::error(
+                            function.span,
+                            format!("unknown function '{name}'"),
+                            format!("expected {}", known.clone().collect::<Vec<_>>().join(", ")),
+                        );
+                        self.diagnostics.push(diagnostic.near(name, known));
+                        None
+                    }
+                },
             },
             // Reported where it was read.
             Expression::Invalid => None,
@@ -417,18 +497,24 @@ impl<'d> Scope<'d> {
         &mut self,
         def: &AttributeDef,
         attribute: &Attribute,
-    ) -> Option<Spanned<crate::attribute::Typed>> {
+    ) -> Option<Spanned<Typed>> {
         let (value, span) = match &attribute.value {
             Some(written) => (self.evaluate(written)?, written.span),
             None => (Value::Flag(true), attribute.name.span),
         };
         if attribute.value.is_none()
-            && !matches!(def.kind, crate::attribute::Kind::Flag | crate::attribute::Kind::Percent)
+            && !matches!(def.kind, Kind::Flag | Kind::Percent)
         {
             self.needs_value(attribute);
             return None;
         }
         match def.read(&value) {
+            Ok(Typed::Random(id)) if def.kind != Kind::Pick && self.variables[id.0 as usize].is_open() => {
+                let kind = self.variables[id.0 as usize].distribution.clone();
+                let message = format!("this {kind} needs n, the number of its ranks, except in pick=");
+                self.diagnostics.push(Diagnostic::error(span, message, format!("expected {kind}(n=NUMBER, ...)")));
+                None
+            }
             Ok(typed) => Some(Spanned::new(typed, span)),
             Err(expected) => {
                 let shown = match &value {
