@@ -29,7 +29,9 @@ struct Write {
 impl Flowop for Write {
     #[inline]
     fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
-        self.transfer.prepare(thread)
+        let turn = self.transfer.prepare(thread)?;
+        thread.renew(self.transfer.slot, &self.transfer.data);
+        Ok(turn)
     }
 
     #[inline]

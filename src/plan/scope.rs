@@ -36,7 +36,12 @@ pub(super) struct Scope<'d> {
 }
 
 impl<'d> Scope<'d> {
-    pub(super) fn new(diagnostics: &'d mut Diagnostics, overrides: BTreeMap<String, Value>, check: bool, files: Files) -> Self {
+    pub(super) fn new(
+        diagnostics: &'d mut Diagnostics,
+        overrides: BTreeMap<String, Value>,
+        check: bool,
+        files: Files,
+    ) -> Self {
         Scope {
             diagnostics,
             values: overrides.clone(),
@@ -337,13 +342,17 @@ impl<'d> Scope<'d> {
                 let x = self.number_of(&value, written.span)?;
                 call.number(name, x)
             }
-            random::Takes::Table => return self.wrong_kind("a table {{percent, low, high}, ...}", &value, written.span),
+            random::Takes::Table => {
+                return self.wrong_kind("a table {{percent, low, high}, ...}", &value, written.span);
+            }
             random::Takes::File => {
                 let path = self.text_of(&value, written.span)?;
                 self.values_of(&path).map(|values| call.values(values))
             }
         };
-        result.map_err(|why| self.diagnostics.push(Diagnostic::error(written.span, why, "in this random variable"))).ok()
+        result
+            .map_err(|why| self.diagnostics.push(Diagnostic::error(written.span, why, "in this random variable")))
+            .ok()
     }
 
     /// The values of a file: beside the workload's, else from the working directory.
@@ -493,23 +502,17 @@ impl<'d> Scope<'d> {
     }
 
     /// A value of an attribute, read as its kind; a bare attribute is `true`.
-    pub(super) fn attribute(
-        &mut self,
-        def: &AttributeDef,
-        attribute: &Attribute,
-    ) -> Option<Spanned<Typed>> {
+    pub(super) fn attribute(&mut self, def: &AttributeDef, attribute: &Attribute) -> Option<Spanned<Typed>> {
         let (value, span) = match &attribute.value {
             Some(written) => (self.evaluate(written)?, written.span),
             None => (Value::Flag(true), attribute.name.span),
         };
-        if attribute.value.is_none()
-            && !matches!(def.kind, Kind::Flag | Kind::Percent)
-        {
+        if attribute.value.is_none() && !matches!(def.kind, Kind::Flag | Kind::Percent) {
             self.needs_value(attribute);
             return None;
         }
         match def.read(&value) {
-            Ok(Typed::Random(id)) if def.kind != Kind::Pick && self.variables[id.0 as usize].is_open() => {
+            Ok(Typed::Random(id)) if !matches!(def.kind, Kind::Pick(_)) && self.variables[id.0 as usize].is_open() => {
                 let kind = self.variables[id.0 as usize].distribution.clone();
                 let message = format!("this {kind} needs n, the number of its ranks, except in pick=");
                 self.diagnostics.push(Diagnostic::error(span, message, format!("expected {kind}(n=NUMBER, ...)")));
