@@ -229,7 +229,14 @@ fn reference() -> String {
     }
     out.push_str(
         "\nThe default of a parameter stands in brackets. As the type of a `cvar` a distribution is called `cvar-` and \
-         its name;\nthe one with a table cannot be a cvar. A `randvar` is uniform, gamma or tabular.\n",
+         its name;\nthose with a table or a file cannot be a cvar. A `randvar` is uniform, gamma or tabular. As functions, \
+         all take also:\n\n",
+    );
+    for (name, help) in wlrun::random::ON_ANY {
+        let _ = writeln!(out, "- `{name}`: {help}");
+    }
+    out.push_str(
+        "- `table` (tabular): rows of per cent, low, high\n- `file` (empirical): the path of a text file of values\n",
     );
 
     section(&mut out, "Engines", &["engine", "how requests reach the kernel"]);

@@ -4,7 +4,9 @@
 #![allow(clippy::print_stdout)]
 
 mod cases;
+mod choose;
 mod cli;
+mod content;
 mod docs;
 mod exact;
 mod layers;

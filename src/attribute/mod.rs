@@ -33,9 +33,25 @@ pub enum Kind {
     Target,
     /// The name of flowops of this type, in any thread of any process: all their instances are meant.
     Instances(&'static str),
+    /// A number from 1 to this, which may have a fraction; kept in millionths.
+    Ratio(u32),
     /// A random variable and nothing else.
     Variable,
+    /// How an entry of a file set is chosen: one of [`PICKS`], or a random variable whose value is an index.
+    Pick(Picked),
 }
+
+/// Of what entries one is picked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Picked {
+    /// The files.
+    Files,
+    /// The leaf directories.
+    Leafdirs,
+}
+
+/// The words that [`Kind::Pick`] takes.
+pub const PICKS: [&str; 2] = ["rotation", "random"];
 
 impl Kind {
     /// What a message says was expected.
@@ -53,7 +69,9 @@ impl Kind {
             Kind::Fileset => "the name of a fileset".into(),
             Kind::Target => "the name of a flowop".into(),
             Kind::Instances(kind) => format!("the name of a flowop {kind}, of any thread"),
+            Kind::Ratio(most) => format!("a ratio, 1 to {most}, such as 2 or 1.5"),
             Kind::Variable => "a random variable".into(),
+            Kind::Pick(_) => format!("{} or a random variable", PICKS.join(", ")),
         }
     }
 }
@@ -139,7 +157,7 @@ impl AttributeDef {
         let expected = || self.kind.expected();
         if let Value::Random(id) = value {
             return match (self.kind, self.random) {
-                (Kind::Variable, _) | (_, true) => Ok(Typed::Random(*id)),
+                (Kind::Variable | Kind::Pick(_), _) | (_, true) => Ok(Typed::Random(*id)),
                 _ => Err(format!("{}, not a random variable", expected())),
             };
         }
@@ -174,7 +192,15 @@ impl AttributeDef {
                 Value::Int(n) => Ok(Typed::Text(n.to_string())),
                 _ => Err(expected()),
             },
+            Kind::Ratio(most) => match value.as_number() {
+                Some(x) if (1.0..=f64::from(most)).contains(&x) => Ok(Typed::Number((x * 1e6).round() as u64)),
+                _ => Err(expected()),
+            },
             Kind::Variable => Err(expected()),
+            Kind::Pick(_) => match value {
+                Value::Text(text) if PICKS.contains(&text.as_str()) => Ok(Typed::Text(text.clone())),
+                _ => Err(expected()),
+            },
         }
     }
 }
@@ -190,7 +216,7 @@ pub fn find<'a>(defs: impl IntoIterator<Item = &'a AttributeDef>, written: &str)
 pub enum Typed {
     /// Of [`Kind::Flag`].
     Flag(bool),
-    /// A count, bytes, per cent, or nanoseconds, by kind.
+    /// A count, bytes, per cent, nanoseconds or millionths, by kind.
     Number(u64),
     /// Of [`Kind::Signed`].
     Signed(i64),
@@ -262,6 +288,14 @@ impl Attributes {
         }
     }
 
+    /// A number of [`Kind::Ratio`]; none where absent.
+    pub fn ratio(&self, name: &str) -> Option<f64> {
+        match self.get(name) {
+            Some(Typed::Number(millionths)) => Some(*millionths as f64 / 1e6),
+            _ => None,
+        }
+    }
+
     /// A number that may be negative; 0 where absent.
     pub fn signed(&self, name: &str) -> i64 {
         match self.get(name) {
@@ -314,10 +348,22 @@ mod tests {
         assert_eq!(read(Kind::Count(1, u64::MAX), Value::Int(-5)), Err("a whole number of 1 or more".into()));
         assert_eq!(read(Kind::Duration, Value::Real(0.5)), Ok(Typed::Number(500_000_000)));
         assert_eq!(read(Kind::Duration, Value::Nanos(10)), Ok(Typed::Number(10)));
+        assert_eq!(read(Kind::Ratio(9), Value::Real(1.5)), Ok(Typed::Number(1_500_000)));
+        assert_eq!(read(Kind::Ratio(9), Value::Real(0.5)), Err("a ratio, 1 to 9, such as 2 or 1.5".into()));
+        assert!(read(Kind::Ratio(9), Value::Int(10)).is_err());
         assert!(read(Kind::Bytes(0), Value::Flag(true)).is_err());
         assert!(read(Kind::Bytes(0), Value::Real(1.5)).is_err());
         assert!(read(Kind::Text, Value::Text(String::new())).is_err());
         assert!(read(Kind::Bytes(0), Value::Random(VariableId(0))).unwrap_err().contains("not a random variable"));
+    }
+
+    #[test]
+    fn a_pick_is_one_of_its_words_or_a_random_variable() {
+        assert_eq!(read(Kind::Pick(Picked::Files), Value::Text("random".into())), Ok(Typed::Text("random".into())));
+        assert_eq!(read(Kind::Pick(Picked::Files), Value::Random(VariableId(3))), Ok(Typed::Random(VariableId(3))));
+        for wrong in [Value::Text("rotate".into()), Value::Int(3), Value::Flag(true)] {
+            assert_eq!(read(Kind::Pick(Picked::Files), wrong), Err("rotation, random or a random variable".into()));
+        }
     }
 
     #[test]

@@ -113,6 +113,7 @@ impl Parameters {
             runtime_ns: self.runtime,
             seed: self.seed,
             check,
+            read: Some(crate::sys::files::read_text),
         })
     }
 }

@@ -50,6 +50,7 @@ impl Sets {
                 writeonly: spec.writeonly,
                 pool: end,
                 shape: [shape.files, shape.directories, shape.leafdirs],
+                content: spec.content,
             };
             end += Pool::bytes(shape);
             list.push(Set { layout, wanted, writes: writes(plan, at), order });

@@ -205,7 +205,8 @@ fn open_sets<'r>(
                 (false, true) => OFlags::WRONLY,
                 (false, false) => OFlags::RDWR,
             };
-            Ok(OpenSet { name: set.name.clone(), pool: Pool::attach(region, set.pool, set.shape()), root, access })
+            let pool = Pool::attach(region, set.pool, set.shape());
+            Ok(OpenSet { name: set.name.clone(), pool, root, access, content: set.content })
         })
         .collect()
 }

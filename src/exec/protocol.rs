@@ -1,7 +1,7 @@
 //! What controller and workers say to each other: an [`Order`] on the worker's standard input, and lines of
 //! [`Message`]s on the pipe that is its standard output.
 
-use crate::fileset::Shape;
+use crate::fileset::{Content, Shape};
 use crate::plan::RunPlan;
 use crate::random;
 use crate::record::Failure;
@@ -40,6 +40,7 @@ pub(super) struct SetOrder {
     pub(super) pool: usize,
     /// Files, directories, leaf directories.
     pub(super) shape: [u32; 3],
+    pub(super) content: Option<Content>,
 }
 
 impl SetOrder {

@@ -12,6 +12,7 @@
 //! In a tree of ours the mark says `making` from before the first change until after the last, so what a run leaves
 //! that failed, was cancelled or died is known for that.
 
+use super::content::{BLOCK, Content, Stream};
 use super::disk::{self, Place, Root, Walker};
 use super::layout::{Layout, Presence};
 use super::owner::{self, Record, State};
@@ -178,6 +179,8 @@ pub struct Removed {
 enum Survey {
     /// To find what has to be repaired.
     Reuse,
+    /// The same, where the content of all files is another.
+    Renew,
     /// To find what has to be added.
     Adopt,
     /// Whether it is all there, with the right sizes.
@@ -270,7 +273,8 @@ pub fn prepare(
     assert_eq!(wanted.files.len(), layout.files(), "one for each file");
     assert_eq!(wanted.leafdirs.len(), layout.leafdirs.len(), "one for each leaf directory");
     let started = Instant::now();
-    let mut prepared = Job { layout, wanted, options, path: spec.root() }.run(spec)?;
+    let content = spec.content.map(|content| Made::new(content, layout, wanted, options.seed.child("content")));
+    let mut prepared = Job { layout, wanted, options, path: spec.root(), content: content.as_ref() }.run(spec)?;
     prepared.elapsed = started.elapsed();
     Ok(prepared)
 }
@@ -330,9 +334,44 @@ struct Job<'a> {
     options: &'a Options<'a>,
     /// Of the tree's root directory.
     path: PathBuf,
+    /// Where the file set says how its data is.
+    content: Option<&'a Made>,
+}
+
+/// The data of a file set whose content is asked for: one stream through all files that are to be there, each of which
+/// begins with a block of its own. So the ratios hold for the whole set, and a file's data depends on nothing that is
+/// on the disk.
+struct Made {
+    stream: Stream,
+    /// By file: its first block.
+    first: Vec<u64>,
+    /// Of the ratios and the number of blocks; 0 is taken by no content.
+    identity: u64,
+}
+
+impl Made {
+    fn new(content: Content, layout: &Layout, wanted: &Presence, seed: Seed) -> Self {
+        let mut blocks = 0;
+        let first = layout.sizes.iter().zip(&wanted.files).map(|(size, wanted)| {
+            let first = blocks;
+            blocks += if *wanted { size.div_ceil(BLOCK as u64) } else { 0 };
+            first
+        });
+        let first = first.collect();
+        let identity = [content.compress.to_bits(), content.dedup.to_bits(), blocks];
+        // FNV-1a, by words.
+        let identity =
+            identity.iter().fold(0xcbf2_9ce4_8422_2325, |h: u64, word| (h ^ word).wrapping_mul(0x100_0000_01b3));
+        Made { stream: content.whole(seed, blocks), first, identity: identity.max(1) }
+    }
 }
 
 impl Job<'_> {
+    /// What the mark says of a tree that is as it is asked to be.
+    fn fingerprint(&self) -> u64 {
+        self.layout.fingerprint() ^ self.content.map_or(0, |made| made.identity)
+    }
+
     fn run(&self, spec: &Spec) -> Result<Prepared, CreateError> {
         // A name with slashes or dots would lead elsewhere.
         let mut components = Path::new(&spec.name).components();
@@ -377,7 +416,7 @@ impl Job<'_> {
         let work = self.everything();
         let tree = Root::make(&self.path, |holder| self.check_space(holder, &work))?;
         let lock = tree.lock(true)?;
-        write_mark(&tree, State::Making, self.layout.fingerprint()).inspect_err(|_| {
+        write_mark(&tree, State::Making, self.fingerprint()).inspect_err(|_| {
             // An unmarked directory would be in the way of the next run.
             let _ = tree.remove();
         })?;
@@ -387,12 +426,12 @@ impl Job<'_> {
 
     fn rebuild(&self, tree: &Root) -> Result<Prepared, CreateError> {
         let removed = AtomicU64::new(0);
-        mark_before_emptying(tree, self.layout.fingerprint())?;
+        mark_before_emptying(tree, self.fingerprint())?;
         let work = self.everything();
         let emptied = tree.empty(&removed, self.options.cancel);
         self.options.progress.removed.fetch_add(removed.load(Relaxed), Relaxed);
         emptied
-            .and_then(|()| write_mark(tree, State::Making, self.layout.fingerprint()))
+            .and_then(|()| write_mark(tree, State::Making, self.fingerprint()))
             .and_then(|()| self.check_space(tree.fd(), &work))
             .and_then(|()| self.carry_out_marked(tree, &work))
             .map_err(|error| error.leaving(LEFT_MARKED))?;
@@ -400,13 +439,19 @@ impl Job<'_> {
     }
 
     fn repair(&self, tree: &Root, mark: Option<Record>) -> Result<Prepared, CreateError> {
-        let layout = self.layout.fingerprint();
+        let layout = self.fingerprint();
         let removed = AtomicU64::new(0);
+        // Sizes say nothing of the content: what was made otherwise, or not to its end, is written anew.
+        let survey = match mark {
+            Some(mark) if mark.state == State::Ready && mark.layout == layout => Survey::Reuse,
+            _ if self.content.is_some() => Survey::Renew,
+            _ => Survey::Reuse,
+        };
         if mark.is_none_or(|m| m.state != State::Ready || m.layout != layout) {
             mark_before_emptying(tree, layout)?;
             self.make_way(tree, &removed).map_err(|error| error.leaving(LEFT_REUSED))?;
         }
-        let work = self.survey(tree, Survey::Reuse)?;
+        let work = self.survey(tree, survey)?;
         let idle = work.files.idle() && work.directories.idle() && work.leafdirs.idle();
         if !idle || mark.is_none_or(|m| m.state != State::Ready || m.layout != layout) {
             self.check_space(tree.fd(), &work)?;
@@ -499,7 +544,7 @@ impl Job<'_> {
             leafdirs: Actions::wanted(&self.wanted.leafdirs),
             bytes: AtomicU64::new(0),
         };
-        if matches!(survey, Survey::Reuse | Survey::Adopt) {
+        if matches!(survey, Survey::Reuse | Survey::Renew | Survey::Adopt) {
             self.each(
                 layout.directories.len(),
                 || Walker::new(tree, layout),
@@ -579,7 +624,11 @@ impl Job<'_> {
                 );
                 return Err(CreateError::NotOurs { path: path(), why });
             }
-            Survey::Reuse if !wanted => Action::Unlink,
+            Survey::Reuse | Survey::Renew if !wanted => Action::Unlink,
+            Survey::Renew => {
+                add(bytes, size.saturating_sub(found));
+                if stat.st_nlink > 1 || found > size { Action::Replace } else { Action::Rewrite }
+            }
             Survey::Reuse if found == size => Action::Keep,
             Survey::Reuse => {
                 add(bytes, size.saturating_sub(found));
@@ -609,7 +658,7 @@ impl Job<'_> {
             Ok(stat) if FileType::from_raw_mode(stat.st_mode) != FileType::Directory => {
                 Err(disk::obstacle(directory.expect("something was found in it"), name, path(), "a directory"))
             }
-            Ok(_) if survey == Survey::Reuse && !wanted => Ok(Action::Unlink),
+            Ok(_) if matches!(survey, Survey::Reuse | Survey::Renew) && !wanted => Ok(Action::Unlink),
             Ok(_) if !wanted && survey != Survey::Adopt => Ok(Action::Leave),
             Ok(_) => Ok(Action::Keep),
             Err(Errno::NOENT) if !wanted => Ok(Action::Leave),
@@ -643,7 +692,7 @@ impl Job<'_> {
 
     fn carry_out_marked(&self, tree: &Root, work: &Work) -> Result<(), CreateError> {
         self.carry_out(tree, work)?;
-        write_mark(tree, State::Ready, self.layout.fingerprint())
+        write_mark(tree, State::Ready, self.fingerprint())
     }
 
     fn carry_out(&self, tree: &Root, work: &Work) -> Result<(), CreateError> {
@@ -669,20 +718,29 @@ impl Job<'_> {
                 },
             )?;
         }
-        let data = Data::new(self.options.seed, bytes)
+        // Data that is made for each block takes the place of the one piece that all files share.
+        let shared = if self.content.is_some() { 0 } else { bytes };
+        let data = Data::new(self.options.seed, shared)
             .map_err(|error| CreateError::io("get memory for the data of", &self.path, error))?;
         let data = data.bytes();
         self.each(
             layout.files(),
-            || Walker::new(tree, layout),
-            |walker, i| {
+            || (Walker::new(tree, layout), self.content.map(|made| (made.stream.clone(), Vec::new()))),
+            |(walker, fresh), i| {
                 let action = work.files.get(i);
                 if matches!(action, Action::Leave | Action::Keep) {
                     return Ok(());
                 }
                 let path = || self.path_of(|out| layout.path_of_file(i, out));
                 let at = self.present(walker.open(layout.parents[i])?, path)?;
-                self.make_file(at, i, action, data).map_err(|failure| failure.of(path())).inspect(|()| {
+                let source = match (self.content, fresh) {
+                    (Some(made), Some((stream, buffer))) => {
+                        stream.seek(made.first[i]);
+                        Source::Made(stream, buffer)
+                    }
+                    _ => Source::Shared(data),
+                };
+                self.make_file(at, i, action, source).map_err(|failure| failure.of(path())).inspect(|()| {
                     progress.files_done.fetch_add(u64::from(action.writes_file()), Relaxed);
                 })
             },
@@ -713,7 +771,7 @@ impl Job<'_> {
         )
     }
 
-    fn make_file(&self, at: BorrowedFd<'_>, i: usize, action: Action, data: &[u8]) -> Result<(), Failure> {
+    fn make_file(&self, at: BorrowedFd<'_>, i: usize, action: Action, source: Source<'_>) -> Result<(), Failure> {
         let name = Name::of(self.layout.serial_of_file(i));
         let name = name.as_c_str();
         let size = self.layout.sizes[i];
@@ -734,23 +792,30 @@ impl Job<'_> {
         if action == Action::Cut {
             retry(|| rustix::fs::ftruncate(&file, size)).map_err(Failure::on("cut"))?;
         } else {
-            self.write(file.as_fd(), i, size, data)?;
+            self.write(file.as_fd(), i, size, source)?;
         }
         // On NFS and under quotas, space that is not there shows here first.
         files::close(file.into_raw_fd()).map_err(Failure::on("close"))
     }
 
-    fn write(&self, file: BorrowedFd<'_>, i: usize, size: u64, data: &[u8]) -> Result<(), Failure> {
+    fn write(&self, file: BorrowedFd<'_>, i: usize, size: u64, mut source: Source<'_>) -> Result<(), Failure> {
         if size == 0 {
             return Ok(());
         }
         let mut pieces = self.options.seed.child("places").index(i as u64).generator();
         let mut left = size;
         while left > 0 {
-            // Each piece begins somewhere else in the data, so that no two files, and no two blocks of one, are alike
-            // to something that stores equal blocks once.
-            let start = pieces.next_u64() as usize % PIECE;
-            let mut piece = &data[start..][..left.min(PIECE as u64) as usize];
+            let len = left.min(PIECE as u64) as usize;
+            let mut piece = match &mut source {
+                // Each piece begins somewhere else in the data, so that no two files, and no two blocks of one, are
+                // alike to something that stores equal blocks once.
+                Source::Shared(data) => &data[pieces.next_u64() as usize % PIECE..][..len],
+                Source::Made(stream, buffer) => {
+                    buffer.resize(len, 0);
+                    stream.fill(buffer);
+                    &buffer[..]
+                }
+            };
             left -= piece.len() as u64;
             while !piece.is_empty() {
                 if self.options.cancel.load(Relaxed) {
@@ -829,6 +894,14 @@ impl Job<'_> {
             None => Ok(()),
         }
     }
+}
+
+/// Where the data of a file comes from.
+enum Source<'a> {
+    /// From places of one random piece.
+    Shared(&'a [u8]),
+    /// Made for this file, through a buffer.
+    Made(&'a mut Stream, &'a mut Vec<u8>),
 }
 
 /// What went wrong with one file, before its path is known.

@@ -417,6 +417,7 @@ pub(super) mod tests {
             trusttree: false,
             readonly: false,
             writeonly: false,
+            content: None,
         }
     }
 

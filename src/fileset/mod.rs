@@ -6,6 +6,7 @@
 //!
 //! A tree that wlrun made carries a marker ([`owner`]). Only such a tree is ever emptied, cut or removed.
 
+pub mod content;
 pub mod create;
 mod disk;
 pub mod layout;
@@ -14,6 +15,7 @@ mod path;
 pub mod pool;
 mod spec;
 
+pub use content::{Content, Stream};
 pub use create::{CreateError, Options, Prepared, Progress, prepare, remove};
 pub use layout::{Layout, LayoutError, Presence, Variables};
 pub use path::PathBuffer;

@@ -30,6 +30,7 @@
 
 use super::layout::{Layout, Presence};
 use super::path::PathBuffer;
+use crate::random::stream::{Generator, below};
 use crate::sys::Region;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -41,6 +42,13 @@ const USES: u32 = BUSY - 1;
 /// What is written by different threads stands this many bytes apart: two cache lines, for processors fetch them in
 /// pairs.
 const LINE: usize = 128;
+
+/// How many entries are tried at random before those that exist are counted: fewer are needed nearly always where more
+/// than one in eight exists.
+const TRIES: u32 = 32;
+
+/// How many of the counted ones are tried, where others may have them.
+const DRAWS: u32 = 8;
 
 /// The largest batch of positions that a thread takes at once.
 const MAX_BATCH: u32 = 64;
@@ -214,6 +222,22 @@ impl<'a> Entries<'a> {
         self.indexed(index, Kind::Existing, |i| self.take(i, EXISTS, EXISTS | BUSY))
     }
 
+    /// As [`open_existing`](Self::open_existing), but each existing entry is as likely as any other.
+    pub fn random_open(&self, generator: &mut Generator) -> Pick {
+        self.random(generator, Kind::Existing, |i| self.use_at(i))
+    }
+
+    /// As [`claim_absent`](Self::claim_absent), but each absent entry is as likely as any other.
+    pub fn random_absent(&self, generator: &mut Generator) -> Pick {
+        self.random(generator, Kind::Absent, |i| self.take(i, 0, BUSY))
+    }
+
+    /// As [`claim_delete`](Self::claim_delete), but each existing entry that nobody uses is as likely as any other.
+    /// Where nearly all are in use, the next free one behind a random place is taken.
+    pub fn random_delete(&self, generator: &mut Generator) -> Pick {
+        self.random(generator, Kind::Existing, |i| self.take(i, EXISTS, EXISTS | BUSY))
+    }
+
     /// One entry, with one use more; false where it does not exist or is being deleted.
     pub fn use_at(&self, entry: u32) -> bool {
         let state = &self.states[entry as usize];
@@ -383,6 +407,50 @@ impl<'a> Entries<'a> {
             return Pick::Nothing;
         }
         self.search(kind, (index % u64::from(self.count)) as u32, claim).0
+    }
+
+    /// An entry of `kind` that `claim` gets, each as likely as any other.
+    ///
+    /// A random entry that is not to be had is left and another is drawn, which keeps the odds even among the rest.
+    /// Where few are of the kind that would go on for long: then they are counted, and one of a random number among
+    /// them is taken, each as likely again. Only where those are taken by others too, the search decides, whose choice
+    /// is even no more but which knows whether there is any.
+    fn random(&self, generator: &mut Generator, kind: Kind, claim: impl Fn(u32) -> bool) -> Pick {
+        if self.count == 0 {
+            return Pick::Nothing;
+        }
+        for _ in 0..TRIES {
+            let entry = below(generator, u64::from(self.count)) as u32;
+            if claim(entry) {
+                return Pick::Entry(entry);
+            }
+        }
+        for _ in 0..DRAWS {
+            match self.random_of_kind(generator, kind) {
+                Some(entry) if claim(entry) => return Pick::Entry(entry),
+                Some(_) => {}
+                None => break,
+            }
+        }
+        self.search(kind, below(generator, u64::from(self.count)) as u32, claim).0
+    }
+
+    /// One of the entries that the bitmap shows to be of `kind`, each as likely. None where there is none, or others
+    /// changed the bitmap between the two passes.
+    fn random_of_kind(&self, generator: &mut Generator, kind: Kind) -> Option<u32> {
+        let words = || self.bits.iter().enumerate().map(|(w, word)| (w, self.of_kind(kind, w, word.load(SeqCst))));
+        let total: u64 = words().map(|(_, word)| u64::from(word.count_ones())).sum();
+        let mut left = below(generator, total) as u32;
+        for (w, mut word) in words() {
+            let here = word.count_ones();
+            if left < here {
+                // Takes the lowest bits away, up to the one that is meant.
+                (0..left).for_each(|_| word &= word - 1);
+                return Some(w as u32 * 64 + word.trailing_zeros());
+            }
+            left -= here;
+        }
+        None
     }
 
     /// The first entry of `kind` at or above `start`, or below it, that `claim` gets; and how far from `start`.
@@ -621,6 +689,106 @@ mod tests {
         let presence = Presence { files: (0..count).map(existing).collect(), leafdirs: vec![] };
         Pool::attach(&region, LINE, shape).fill(&layout, &presence);
         (region, shape)
+    }
+
+    /// Fails where the counts are not even: chi-square at 4 sigma of its normal approximation.
+    fn even(counts: &[u64]) {
+        let expected = counts.iter().sum::<u64>() as f64 / counts.len() as f64;
+        let chi: f64 = counts.iter().map(|n| (*n as f64 - expected).powi(2) / expected).sum();
+        let freedom = counts.len() as f64 - 1.0;
+        assert!(chi < freedom + 4.0 * (2.0 * freedom).sqrt(), "chi-square {chi} at {freedom} degrees of freedom");
+    }
+
+    #[test]
+    fn a_random_pick_is_even_over_those_that_exist_however_few_they_are() {
+        // All, half, one in ten, and one in a thousand, which is beyond the tries at random. They lie in clumps: a
+        // search from a random place would take those behind the gaps too often.
+        for (count, step) in [(64, 1), (200, 2), (1000, 10), (20_000, 1000)] {
+            let exists = |i: u32| i % (4 * step) < 4;
+            let (region, shape) = region(count, exists);
+            let pool = Pool::attach(&region, LINE, shape);
+            let mut generator = crate::random::stream::Seed::root(9).generator();
+            let (mut opened, mut absent) = (vec![0u64; count as usize], vec![0u64; count as usize]);
+            for _ in 0..20_000 {
+                let Pick::Entry(entry) = pool.files().random_open(&mut generator) else { panic!("nothing") };
+                opened[entry as usize] += 1;
+                pool.files().release(entry);
+                if let Pick::Entry(entry) = pool.files().random_absent(&mut generator) {
+                    absent[entry as usize] += 1;
+                    pool.files().abandon(entry);
+                }
+            }
+            let of = |counts: &[u64], kind: bool| -> Vec<u64> {
+                (0..count).filter(|i| exists(*i) == kind).map(|i| counts[i as usize]).collect()
+            };
+            even(&of(&opened, true));
+            assert!(of(&opened, false).iter().all(|n| *n == 0) && of(&absent, true).iter().all(|n| *n == 0));
+            if step > 1 {
+                even(&of(&absent, false));
+            }
+        }
+    }
+
+    #[test]
+    fn a_random_pick_says_nothing_and_busy_where_that_is_so() {
+        let mut generator = crate::random::stream::Seed::root(9).generator();
+        let (none, shape) = region(100, |_| false);
+        let pool = Pool::attach(&none, LINE, shape);
+        assert_eq!(pool.files().random_open(&mut generator), Pick::Nothing);
+        assert_eq!(pool.files().random_delete(&mut generator), Pick::Nothing);
+        let (all, shape) = region(100, |_| true);
+        let pool = Pool::attach(&all, LINE, shape);
+        assert_eq!(pool.files().random_absent(&mut generator), Pick::Nothing);
+        // The last that nobody uses is found, and after it there is none to be had.
+        (0..100).filter(|i| *i != 77).for_each(|i| assert!(pool.files().use_at(i)));
+        assert_eq!(pool.files().random_delete(&mut generator), Pick::Entry(77));
+        assert_eq!(pool.files().random_delete(&mut generator), Pick::Busy);
+        let (empty, shape) = region(0, |_| true);
+        assert_eq!(Pool::attach(&empty, LINE, shape).files().random_open(&mut generator), Pick::Nothing);
+    }
+
+    #[test]
+    fn eight_threads_that_create_and_delete_at_random_lose_no_file() {
+        let (region, shape) = region(300, |i| i % 2 == 0);
+        let made: Vec<(i64, i64)> = std::thread::scope(|scope| {
+            let work = |t: u64| {
+                let region = &region;
+                scope.spawn(move || {
+                    let pool = Pool::attach(region, LINE, shape);
+                    let files = pool.files();
+                    let mut generator = crate::random::stream::Seed::root(t).generator();
+                    let (mut created, mut deleted) = (0, 0);
+                    for i in 0..20_000u64 {
+                        // More of one kind than of the other in turns, so that the set runs full and empty.
+                        if (i / 500 + i % 3) % 2 == 0 {
+                            if let Pick::Entry(entry) = files.random_absent(&mut generator) {
+                                assert!(!files.exists(entry));
+                                files.created(entry);
+                                files.release(entry);
+                                created += 1;
+                            }
+                        } else if let Pick::Entry(entry) = files.random_delete(&mut generator) {
+                            assert!(files.exists(entry));
+                            files.deleted(entry);
+                            deleted += 1;
+                        }
+                    }
+                    (created, deleted)
+                })
+            };
+            let handles: Vec<_> = (0..8).map(work).collect();
+            handles.into_iter().map(|handle| handle.join().unwrap()).collect()
+        });
+        let pool = Pool::attach(&region, LINE, shape);
+        let balance: i64 = made.iter().map(|(created, deleted)| created - deleted).sum();
+        assert_eq!(i64::from(pool.files().existing()), 150 + balance);
+        // The states and the bitmap say the same, and nobody holds anything.
+        let states = (0..300).filter(|i| pool.files().exists(*i)).count();
+        assert_eq!(states as u32, pool.files().existing());
+        for entry in 0..300 {
+            let free = pool.files().claim_delete_at(entry, 0);
+            assert_eq!(free, if pool.files().exists(entry) { Pick::Entry(entry) } else { Pick::Nothing });
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What a file set is asked to be.
 
+use super::content::Content;
 use crate::attribute::VariableId;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -52,6 +53,9 @@ pub struct Spec {
     pub readonly: bool,
     /// Workers open its files for writing only.
     pub writeonly: bool,
+    /// How its data compresses and repeats; none for any random data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Content>,
 }
 
 impl Spec {

@@ -55,6 +55,7 @@ impl Flowop for Append {
             Sizes::UpTo => thread.random_up_to(most),
         };
         self.data = thread.data(size, self.choice.direct)?;
+        thread.renew(self.slot, &self.data);
         Ok(Turn::Go)
     }
 

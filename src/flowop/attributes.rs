@@ -1,6 +1,6 @@
 //! The attributes of flowops, each declared once. Flowops name groups of them.
 
-use crate::attribute::{AttributeDef, Kind};
+use crate::attribute::{AttributeDef, Kind, Picked};
 
 /// Of every flowop.
 pub static COMMON: &[AttributeDef] = &[
@@ -24,13 +24,33 @@ pub static FILE: &[AttributeDef] =
 pub static SET: &[AttributeDef] =
     &[AttributeDef::new("filesetname", Kind::Fileset, "the fileset it works on").aliases(&["filename"]).required()];
 
-/// Of flowops that choose a file.
-pub static INDEX: &[AttributeDef] = &[AttributeDef::new(
+const INDEXED: AttributeDef = AttributeDef::new(
     "indexed",
     Kind::Count(0, u64::MAX),
     "chooses the entry with this index, or the next there is, instead of the rotation's",
 )
-.random()];
+.random();
+
+/// Of flowops that choose a file.
+pub static INDEX: &[AttributeDef] = &[
+    INDEXED,
+    AttributeDef::new(
+        "pick",
+        Kind::Pick(Picked::Files),
+        "how the file is chosen: the next in rotation (as without it), any that there is with the same chance, or by an \
+         index that is drawn",
+    ),
+];
+
+/// Of flowops that choose a leaf directory.
+pub static LEAFDIR_INDEX: &[AttributeDef] = &[
+    INDEXED,
+    AttributeDef::new(
+        "pick",
+        Kind::Pick(Picked::Leafdirs),
+        "how the leaf directory is chosen, in the same ways as a file",
+    ),
+];
 
 /// Of flowops that open a file.
 pub static OPEN: &[AttributeDef] = &[
@@ -127,8 +147,27 @@ pub static SAMPLED: &[AttributeDef] =
 
 /// All groups, for the reference and for names that a flowop does not honour.
 pub static ALL: &[&[AttributeDef]] = &[
-    COMMON, SLOT, FILE, INDEX, OPEN, IOSIZE, OFFSET, RANGE, WRAP, SOURCE, TARGET, COUNT, BYTES, TIME, BLOCKS,
-    SEMBLOCKS, POSTS, HIGHWATER, TEXT, SAMPLED,
+    COMMON,
+    SLOT,
+    FILE,
+    INDEX,
+    LEAFDIR_INDEX,
+    OPEN,
+    IOSIZE,
+    OFFSET,
+    RANGE,
+    WRAP,
+    SOURCE,
+    TARGET,
+    COUNT,
+    BYTES,
+    TIME,
+    BLOCKS,
+    SEMBLOCKS,
+    POSTS,
+    HIGHWATER,
+    TEXT,
+    SAMPLED,
 ];
 
 /// Attributes of filebench's flowops that no flowop here has yet.

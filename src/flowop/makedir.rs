@@ -1,8 +1,7 @@
 //! `makedir`: makes a leaf directory.
 
-use super::{
-    Amount, Broken, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes,
-};
+use super::file::Selection;
+use super::{Broken, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes};
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "makedir",
@@ -10,23 +9,22 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     class: FlowopClass::Metadata,
     effect: Effect::Names,
     summary: "makes the next leaf directory of the set that does not exist",
-    attributes: &[attributes::SET, attributes::INDEX],
+    attributes: &[attributes::SET, attributes::LEAFDIR_INDEX],
     build: |build| {
-        let index = build.attributes.get("indexed").map(|_| build.amount("indexed", 0));
-        Box::new(MakeDir { set: build.attributes.fileset("filesetname").unwrap_or(0), index, at: None })
+        let set = build.attributes.fileset("filesetname").unwrap_or(0);
+        Box::new(MakeDir { set, selection: Selection::new(build), at: None })
     },
 };
 
 struct MakeDir {
     set: usize,
-    index: Option<Amount>,
+    selection: Selection,
     at: Option<FileRef>,
 }
 
 impl Flowop for MakeDir {
     fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
-        let index = self.index.as_mut().map(Amount::draw);
-        let leafdir = thread.claim_absent(self.set, Kind::Leafdir, index)?;
+        let leafdir = thread.claim_absent(self.set, Kind::Leafdir, self.selection.by())?;
         thread.set_leafdir_path(leafdir);
         self.at = Some(leafdir);
         Ok(Turn::Go)

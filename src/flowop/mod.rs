@@ -20,7 +20,7 @@ mod pacing;
 mod testing;
 mod thread;
 
-pub use thread::{FileRef, Kind, OpenSet, OwnIo, Posted, RunState, Slot, Thread};
+pub use thread::{By, FileRef, Kind, OpenSet, OwnIo, Posted, RunState, Slot, Thread};
 
 mod appendfile;
 mod appendfilerand;

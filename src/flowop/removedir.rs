@@ -1,8 +1,7 @@
 //! `removedir`: removes a leaf directory.
 
-use super::{
-    Amount, Broken, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes,
-};
+use super::file::Selection;
+use super::{Broken, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes};
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "removedir",
@@ -10,23 +9,22 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     class: FlowopClass::Metadata,
     effect: Effect::Names,
     summary: "removes the next leaf directory of the set that exists",
-    attributes: &[attributes::SET, attributes::INDEX],
+    attributes: &[attributes::SET, attributes::LEAFDIR_INDEX],
     build: |build| {
-        let index = build.attributes.get("indexed").map(|_| build.amount("indexed", 0));
-        Box::new(RemoveDir { set: build.attributes.fileset("filesetname").unwrap_or(0), index, at: None })
+        let set = build.attributes.fileset("filesetname").unwrap_or(0);
+        Box::new(RemoveDir { set, selection: Selection::new(build), at: None })
     },
 };
 
 struct RemoveDir {
     set: usize,
-    index: Option<Amount>,
+    selection: Selection,
     at: Option<FileRef>,
 }
 
 impl Flowop for RemoveDir {
     fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
-        let index = self.index.as_mut().map(Amount::draw);
-        self.at = thread.claim_delete(self.set, Kind::Leafdir, index)?;
+        self.at = thread.claim_delete(self.set, Kind::Leafdir, self.selection.by())?;
         let Some(leafdir) = self.at else { return Ok(Turn::Skip) };
         thread.set_leafdir_path(leafdir);
         Ok(Turn::Go)

@@ -1,11 +1,12 @@
 //! A place to try one flowop: a file set on the engine `fake`, a thread, and a run that says what the test says.
 
 use super::{Build, End, Flowop, Moved, OpenSet, OwnIo, Posted, RunState, Thread, Turn};
-use crate::attribute::{self, Attributes, Value};
+use crate::attribute::{self, Attributes, Value, VariableId};
 use crate::engine::Clock;
 use crate::fileset::layout::NoVariables;
 use crate::fileset::pool::{Pool, Shape};
-use crate::fileset::{Draw, Layout, Presence, Spec};
+use crate::fileset::{Content, Draw, Layout, Presence, Spec};
+use crate::random;
 use crate::random::stream::Seed;
 use crate::source::{Span, Spanned};
 use crate::sys::Region;
@@ -83,6 +84,8 @@ impl RunState for TestRun {
 pub(super) struct Bench {
     sets: Vec<OpenSet<'static>>,
     pub(super) run: TestRun,
+    /// What `$0`, `$1`, ... stand for in the attributes of a flowop.
+    pub(super) variables: Vec<random::Spec>,
     script: String,
 }
 
@@ -123,6 +126,7 @@ impl Bench {
                     trusttree: false,
                     readonly: false,
                     writeonly: false,
+                    content: None,
                 };
                 let layout = Layout::plan(&spec, Seed::root(1), &mut NoVariables).unwrap();
                 let shape = Shape::of(&layout);
@@ -131,10 +135,16 @@ impl Bench {
                 let pool = Pool::attach(region, 0, shape);
                 let files = (0..files as usize).map(|at| at < existing).collect();
                 pool.fill(&layout, &Presence { files, leafdirs: vec![false; leafdirs as usize] });
-                OpenSet { name: name.to_owned(), pool, root: None, access: OFlags::RDWR }
+                OpenSet { name: name.to_owned(), pool, root: None, access: OFlags::RDWR, content: None }
             })
             .into();
-        Bench { sets, run: TestRun::default(), script: script.to_owned() }
+        Bench { sets, run: TestRun::default(), variables: Vec::new(), script: script.to_owned() }
+    }
+
+    /// Says how the data of the set `fs` compresses and repeats.
+    pub(super) fn with_content(mut self, content: Content) -> Self {
+        self.sets[0].content = Some(content);
+        self
     }
 
     pub(super) fn thread(&self) -> Thread<'_> {
@@ -160,6 +170,7 @@ impl Bench {
             let value = match crate::units::number(text) {
                 Ok(number) => Value::from(number),
                 Err(_) if text == "true" => Value::Flag(true),
+                Err(_) if text.starts_with('$') => Value::Random(VariableId(text[1..].parse().unwrap())),
                 Err(_) => Value::Text(text.to_owned()),
             };
             let typed = match (attribute.kind, attribute.read(&value).unwrap()) {
@@ -171,7 +182,7 @@ impl Bench {
             attributes.insert(attribute.name, Spanned::new(typed, Span::default()));
         }
         def.attributes().for_each(|def| attributes.fill(def, Span::default()));
-        let sampler = &|_, _| unreachable!("no random variable");
+        let sampler = &|id: VariableId, seed| self.variables[id.0 as usize].sampler(seed).unwrap();
         let mut build = Build {
             name: &format!("{kind}1"),
             attributes: &attributes,

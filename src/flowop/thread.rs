@@ -2,8 +2,8 @@
 
 use super::{End, Moved};
 use crate::engine::{Clock, Engine, Request};
-use crate::fileset::PathBuffer;
 use crate::fileset::pool::{Entries, Pick, Pool, Rotor};
+use crate::fileset::{Content, PathBuffer, Stream};
 use crate::random::stream::{Generator, Seed, below, pick_block};
 use crate::sys::AlignedBuffer;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -18,6 +18,9 @@ const ROTATION: usize = 128;
 /// every block size in use, and the size of a page.
 pub const DIRECT_ALIGNMENT: u64 = 4096;
 
+/// Bytes of data that are made at once for a file, at most.
+const LARGEST_MADE: u64 = 1 << 30;
+
 /// A file set as a process has it: its entries in shared memory, and its root open.
 #[derive(Debug)]
 pub struct OpenSet<'r> {
@@ -29,6 +32,8 @@ pub struct OpenSet<'r> {
     pub root: Option<OwnedFd>,
     /// O_RDONLY, O_WRONLY or O_RDWR.
     pub access: OFlags,
+    /// How data that is written to its files compresses and repeats; none for any random data.
+    pub content: Option<Content>,
 }
 
 impl OpenSet<'_> {
@@ -79,6 +84,17 @@ pub struct FileRef {
     pub set: usize,
     /// Index in the set, of its kind.
     pub entry: u32,
+}
+
+/// How an entry of a set is chosen.
+#[derive(Debug)]
+pub enum By<'g> {
+    /// The next in rotation.
+    Rotation,
+    /// The one with this index, modulo the number of entries, or the next there is.
+    Index(u64),
+    /// Each with the same chance.
+    Random(&'g mut Generator),
 }
 
 /// A descriptor slot. Closing clears the descriptor and leaves the file, which `deletefile` may still mean.
@@ -149,6 +165,8 @@ struct Place {
     directories: Rotor,
     /// Of the last file, relative to the set's root.
     path: PathBuffer,
+    /// The data that this thread writes to it, where the set says how it is.
+    content: Option<Stream>,
 }
 
 /// A thread instance.
@@ -204,12 +222,14 @@ impl<'r> Thread<'r> {
             next_slot: ROTATION,
             places: sets
                 .iter()
-                .map(|set| Place {
+                .zip(0..)
+                .map(|(set, number)| Place {
                     shared: Rotor::shared(set.pool.files().len(), threads),
                     own: Rotor::alone(0),
                     leafdirs: Rotor::shared(set.pool.leafdirs().len(), threads),
                     directories: Rotor::shared(set.pool.directories(), threads),
                     path: PathBuffer::new(),
+                    content: set.content.map(|content| content.endless(seed.child("content").index(number))),
                 })
                 .collect(),
             fixed_memory: memsize > 0,
@@ -269,14 +289,15 @@ impl<'r> Thread<'r> {
     /// # Errors
     ///
     /// Where no file exists, or the run ends while all are being made or removed.
-    pub fn pick_existing(&mut self, set: usize, own_order: bool, index: Option<u64>) -> Result<FileRef, End> {
+    pub fn pick_existing(&mut self, set: usize, own_order: bool, mut by: By<'_>) -> Result<FileRef, End> {
         loop {
             let files = self.sets[set].pool.files();
             let place = &mut self.places[set];
             let rotor = if own_order { &mut place.own } else { &mut place.shared };
-            let pick = match index {
-                Some(index) => files.indexed_open(index),
-                None => files.open_existing(rotor),
+            let pick = match &mut by {
+                By::Index(index) => files.indexed_open(*index),
+                By::Random(generator) => files.random_open(generator),
+                By::Rotation => files.open_existing(rotor),
             };
             match pick {
                 Pick::Entry(entry) => return Ok(FileRef { set, entry }),
@@ -291,14 +312,15 @@ impl<'r> Thread<'r> {
     /// # Errors
     ///
     /// Where all exist, or the run ends while the last is being made or removed.
-    pub fn claim_absent(&mut self, set: usize, kind: Kind, index: Option<u64>) -> Result<FileRef, End> {
+    pub fn claim_absent(&mut self, set: usize, kind: Kind, mut by: By<'_>) -> Result<FileRef, End> {
         loop {
             let entries = kind.entries(&self.sets[set].pool);
             let place = &mut self.places[set];
-            let pick = match (index, kind) {
-                (Some(index), _) => entries.indexed_absent(index),
-                (None, Kind::File) => entries.claim_absent(&mut place.shared),
-                (None, Kind::Leafdir) => entries.claim_absent(&mut place.leafdirs),
+            let pick = match (&mut by, kind) {
+                (By::Index(index), _) => entries.indexed_absent(*index),
+                (By::Random(generator), _) => entries.random_absent(generator),
+                (By::Rotation, Kind::File) => entries.claim_absent(&mut place.shared),
+                (By::Rotation, Kind::Leafdir) => entries.claim_absent(&mut place.leafdirs),
             };
             match pick {
                 Pick::Entry(entry) => return Ok(FileRef { set, entry }),
@@ -316,13 +338,14 @@ impl<'r> Thread<'r> {
     /// # Errors
     ///
     /// Where none exists.
-    pub fn claim_delete(&mut self, set: usize, kind: Kind, index: Option<u64>) -> Result<Option<FileRef>, End> {
+    pub fn claim_delete(&mut self, set: usize, kind: Kind, by: By<'_>) -> Result<Option<FileRef>, End> {
         let entries = kind.entries(&self.sets[set].pool);
         let place = &mut self.places[set];
-        let pick = match (index, kind) {
-            (Some(index), _) => entries.indexed_delete(index),
-            (None, Kind::File) => entries.claim_delete(&mut place.shared),
-            (None, Kind::Leafdir) => entries.claim_delete(&mut place.leafdirs),
+        let pick = match (by, kind) {
+            (By::Index(index), _) => entries.indexed_delete(index),
+            (By::Random(generator), _) => entries.random_delete(generator),
+            (By::Rotation, Kind::File) => entries.claim_delete(&mut place.shared),
+            (By::Rotation, Kind::Leafdir) => entries.claim_delete(&mut place.leafdirs),
         };
         match pick {
             Pick::Entry(entry) => Ok(Some(FileRef { set, entry })),
@@ -473,6 +496,41 @@ impl<'r> Thread<'r> {
         Ok(offset as usize..(offset + len) as usize)
     }
 
+    /// Makes a piece of the memory anew for a write to the file of a slot, where its set says how its data compresses
+    /// or repeats; does nothing otherwise. Not for the timed part of an operation.
+    #[inline]
+    pub fn renew(&mut self, slot: usize, data: &Range<usize>) {
+        if let Some(stream) = self.slots[slot].file.and_then(|file| self.places[file.set].content.as_mut()) {
+            stream.fill(&mut self.memory[data.clone()]);
+        }
+    }
+
+    /// True where [`Thread::renew`] has something to do.
+    #[inline]
+    pub fn renews(&self, slot: usize) -> bool {
+        self.slots[slot].file.is_some_and(|file| self.places[file.set].content.is_some())
+    }
+
+    /// As [`Thread::data`], but all `len` bytes of a file at once, whatever memsize is: what is made anew must be there
+    /// before the operation begins.
+    ///
+    /// # Errors
+    ///
+    /// Where they are more than 1 GiB, or there is no memory.
+    pub fn data_of_file(&mut self, len: u64, direct: bool) -> Result<Range<usize>, End> {
+        if len > LARGEST_MADE {
+            let message = format!(
+                "a file of {len} bytes is too large to be written as one operation with compress or dedup: \
+                 {LARGEST_MADE} are possible, more by several writes"
+            );
+            return Err(End::Failed(None, message));
+        }
+        if len > self.memory.len() as u64 {
+            self.enlarge(len)?;
+        }
+        self.data(len, direct)
+    }
+
     #[cold]
     fn grow(&mut self, len: u64) -> Result<(), End> {
         if self.fixed_memory {
@@ -480,6 +538,11 @@ impl<'r> Thread<'r> {
                 format!("a request of {len} bytes does not fit the thread's memsize of {}", self.memory.len());
             return Err(End::Failed(None, message));
         }
+        self.enlarge(len)
+    }
+
+    #[cold]
+    fn enlarge(&mut self, len: u64) -> Result<(), End> {
         self.resize_memory(len as usize)
             .map_err(|e| End::Failed(Errno::from_io_error(&e), format!("{len} bytes of memory: {e}")))
     }

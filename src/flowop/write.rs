@@ -71,6 +71,7 @@ impl Flowop for Write {
             self.transfer.place = Place::At(at);
             self.transfer.data.end = self.transfer.data.start + len as usize;
         }
+        thread.renew(self.transfer.slot, &self.transfer.data);
         Ok(turn)
     }
 

@@ -28,6 +28,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
             source: build.attributes.number("srcfd") as usize,
             slot: 0,
             size: 0,
+            piece: 0,
             data: 0..0,
             offset: 0,
         })
@@ -41,6 +42,8 @@ struct WriteWholeFile {
     source: usize,
     slot: usize,
     size: u64,
+    /// Bytes of one request.
+    piece: usize,
     data: Range<usize>,
     offset: u64,
 }
@@ -58,7 +61,15 @@ impl Flowop for WriteWholeFile {
         };
         let iosize = self.iosize.draw();
         let piece = if iosize == 0 { self.size } else { iosize.min(self.size) };
-        self.data = thread.data(piece, self.choice.direct)?;
+        self.piece = piece as usize;
+        self.data = if thread.renews(self.slot) {
+            // All of it, so that no data is made while the clock runs.
+            let data = thread.data_of_file(self.size, self.choice.direct)?;
+            thread.renew(self.slot, &data);
+            data
+        } else {
+            thread.data(piece, self.choice.direct)?
+        };
         Ok(Turn::Go)
     }
 
@@ -67,8 +78,11 @@ impl Flowop for WriteWholeFile {
         self.offset = 0;
         // From the start and exactly to the end: a file that is written again stays as large as it was planned.
         while self.offset < self.size {
-            let len = (self.size - self.offset).min(self.data.len() as u64);
-            let data = self.data.start..self.data.start + len as usize;
+            let len = (self.size - self.offset).min(self.piece as u64);
+            // Of data that is there for the whole file, each request has its own part.
+            let part = if self.data.len() as u64 == self.size { self.offset as usize } else { 0 };
+            let start = self.data.start + part;
+            let data = start..start + len as usize;
             match data::write(thread, fd, data, Place::At(self.offset)) {
                 Ok(bytes) => self.offset += bytes,
                 Err(Broken { errno, moved }) => {
@@ -80,7 +94,7 @@ impl Flowop for WriteWholeFile {
     }
 
     fn describe(&self, thread: &Thread<'_>) -> String {
-        self.choice.describe("write", self.data.len(), Place::At(self.offset), self.slot, thread)
+        self.choice.describe("write", self.piece, Place::At(self.offset), self.slot, thread)
     }
 }
 
@@ -111,6 +125,32 @@ mod tests {
         let mut lost = bench.flowop("writewholefile", "srcfd=7,fd=1");
         let Err(End::Failed(None, message)) = bench.step(&mut lost, &mut thread) else { panic!("it was written") };
         assert!(message.contains("slot 7"), "{message}");
+    }
+
+    #[test]
+    fn data_that_is_made_anew_is_there_before_the_file_is_written() {
+        let bench = Bench::sized(1, 1, 10_000).with_content(crate::fileset::Content { compress: 2.0, dedup: 1.0 });
+        // A memsize that holds a request is enough.
+        let mut thread = bench.thread_with_memory(4096);
+        let mut write = bench.flowop("writewholefile", "filename=fs,iosize=4k");
+        write.prepare(&mut thread).unwrap();
+        let first = thread.memory[..10_000].to_vec();
+        assert!(first[2048..4096].iter().all(|byte| *byte == first[4095]));
+        assert_ne!(first[..2048], first[4096..6144]);
+        assert_eq!(write.execute(&mut thread), Ok(Moved::written(10_000)));
+        assert_eq!(thread.memory[..10_000], first);
+        write.finish(&mut thread, &Ok(Moved::written(10_000)));
+        write.prepare(&mut thread).unwrap();
+        assert_ne!(thread.memory[..2048], first[..2048]);
+    }
+
+    #[test]
+    fn a_file_that_is_too_large_to_be_made_at_once_is_refused() {
+        let bench = Bench::sized(1, 1, 2 << 30).with_content(crate::fileset::Content { compress: 2.0, dedup: 1.0 });
+        let mut thread = bench.thread();
+        let mut write = bench.flowop("writewholefile", "filename=fs,iosize=4k");
+        let Err(End::Failed(None, message)) = bench.step(&mut write, &mut thread) else { panic!("it was written") };
+        assert!(message.contains("2147483648 bytes is too large"), "{message}");
     }
 
     #[test]

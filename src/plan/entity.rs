@@ -49,13 +49,22 @@ const READONLY: AttributeDef = AttributeDef::flag("readonly", "workers open its 
 
 const WRITEONLY: AttributeDef = AttributeDef::flag("writeonly", "workers open its files for writing only");
 
+const COMPRESS: AttributeDef = AttributeDef::new(
+    "compress",
+    Kind::Ratio(100),
+    "how well the data compresses, in files that are made before the run and in what is written to them: 2 is 2 to 1",
+);
+
+const DEDUP: AttributeDef =
+    AttributeDef::new("dedup", Kind::Ratio(1_000_000), "one in so many blocks of 4 KiB of that data is unique");
+
 const CACHED: (&str, &str) = ("cached", "on Linux filebench's 'cached=false' drops nothing from the page cache either");
 
 /// `define file`.
 pub static FILE: Entity = Entity {
     name: "file",
     aliases: &["files"],
-    attributes: &[NAME, PATH, SIZE, PREALLOC, PARALLOC, REUSE, TRUSTTREE, READONLY, WRITEONLY],
+    attributes: &[NAME, PATH, SIZE, PREALLOC, PARALLOC, REUSE, TRUSTTREE, READONLY, WRITEONLY, COMPRESS, DEDUP],
     idle: &[CACHED],
     planned: &[],
 };
@@ -95,6 +104,8 @@ pub static FILESET: Entity = Entity {
         TRUSTTREE,
         READONLY,
         WRITEONLY,
+        COMPRESS,
+        DEDUP,
     ],
     idle: &[CACHED],
     planned: &["fstype", "namelength"],

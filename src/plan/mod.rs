@@ -7,7 +7,7 @@ use crate::fileset;
 use crate::random;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 mod composite;
 pub mod entity;
@@ -235,4 +235,9 @@ pub struct Options {
     pub seed: u64,
     /// The workload is checked, not run: an absent `$dir` or `run` is a warning.
     pub check: bool,
+    /// Reads the files that a workload names; none where it may name none.
+    pub read: Option<ReadText>,
 }
+
+/// Reads a text file of so many bytes at most. The planner itself opens nothing.
+pub type ReadText = fn(&Path, u64) -> std::io::Result<String>;

@@ -4,11 +4,11 @@
 
 use super::composite::{Composite, Expanded};
 use super::entity::{self, Entity};
-use super::scope::Scope;
+use super::scope::{Files, Scope};
 use super::{Dialect, FlowopPlan, Options, Plan, ProcessPlan, QuitMode, RunPlan, Step, ThreadPlan, Workload};
-use crate::attribute::{self, AttributeDef, Attributes, Fallback, Kind, Quantity, Typed, Value};
+use crate::attribute::{self, AttributeDef, Attributes, Fallback, Kind, Picked, Quantity, Typed, Value};
 use crate::diagnostic::{Diagnostic, Diagnostics, nearest_name};
-use crate::fileset::{self, Draw};
+use crate::fileset::{self, Content, Draw};
 use crate::flowop::{self, Effect, FlowopClass, FlowopDef};
 use crate::random::stream::Seed;
 use crate::source::{Sources, Span, Spanned};
@@ -37,7 +37,7 @@ pub fn plan(texts: &Texts, options: &Options, diagnostics: &mut Diagnostics) -> 
     }
     overrides.extend(options.set.iter().cloned());
     let garbled = diagnostics.has_errors();
-    let scope = Scope::new(diagnostics, overrides, options.check);
+    let scope = Scope::new(diagnostics, overrides, options.check, Files::new(texts.sources(), options.read));
     let signs: Vec<_> = texts.trees().iter().map(sign).collect();
     let dialect = if signs.iter().any(Option::is_some) { Dialect::Filebench14 } else { Dialect::Current };
     let mut resolver = Resolver {
@@ -689,6 +689,7 @@ impl<'a> Resolver<'a, '_> {
             trusttree: attributes.flag("trusttree"),
             readonly: attributes.flag("readonly"),
             writeonly: attributes.flag("writeonly"),
+            content: Content::of(attributes.ratio("compress"), attributes.ratio("dedup")),
         }
     }
 
@@ -979,8 +980,37 @@ impl<'a> Resolver<'a, '_> {
         }
         self.fill(&mut attributes, def.attributes(), &of, kind.span);
         let name = format!("{prefix}{}", attributes.text("name").unwrap_or_default());
+        self.bind_pick(def, &mut attributes);
         self.check_access(def, &name, kind.span, &attributes, slot_sets);
         Some(FlowopPlan { name, kind: def.name.to_owned(), target, acts_on: Vec::new(), attributes })
+    }
+
+    /// Checks `pick`, and tells a variable over ranks how many entries there are to pick from.
+    fn bind_pick(&mut self, def: &FlowopDef, attributes: &mut Attributes) {
+        let Some(span) = attributes.span("pick") else { return };
+        if let Some(indexed) = attributes.span("indexed") {
+            let diagnostic = Diagnostic::error(span, "pick and indexed both choose the entry", "chosen here");
+            return self.push(diagnostic.also(indexed, "and here").help("pick=$variable takes an index too"));
+        }
+        let Some(set) = attributes.fileset("filesetname") else {
+            // A name that is wrong is reported already.
+            if attributes.get("filesetname").is_none() {
+                let message = format!("pick chooses an entry of a fileset, and this {} names none", def.name);
+                self.push(Diagnostic::error(span, message, "expected filesetname= too"));
+            }
+            return;
+        };
+        let Some(Typed::Random(id)) = attributes.get("pick") else { return };
+        let variable = &self.scope.variables[id.0 as usize];
+        if variable.is_open() {
+            let spec = &self.specs[set];
+            let bound = variable.among(match attribute::find(def.attributes(), "pick").map(|def| def.kind) {
+                Some(Kind::Pick(Picked::Leafdirs)) => spec.leafdirs,
+                _ => spec.entries,
+            });
+            let id = self.scope.add_random(bound);
+            attributes.insert("pick", Spanned::new(Typed::Random(id), span));
+        }
     }
 
     /// Binds the targets that may be in any thread of any process, which takes all of them to be known.

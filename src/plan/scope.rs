@@ -1,11 +1,37 @@
 //! Variables, and what expressions come to.
 
-use crate::attribute::{AttributeDef, Value, VariableId};
+use crate::attribute::{AttributeDef, Kind, Typed, Value, VariableId};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::random::{self, RandVar, Row};
-use crate::source::{Span, Spanned};
+use crate::source::{SourceFile, Sources, Span, Spanned};
 use crate::syntax::{Attribute, Expression};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Bytes of a file of values at most.
+const LARGEST_FILE: u64 = 16 << 20;
+
+/// How files that the text names are found and read.
+#[derive(Debug, Default)]
+pub(super) struct Files {
+    /// Where each text begins in the offsets of all, and the directory that it lies in.
+    directories: Vec<(usize, PathBuf)>,
+    read: Option<super::ReadText>,
+}
+
+impl Files {
+    pub(super) fn new(sources: &Sources, read: Option<super::ReadText>) -> Self {
+        let directory = |file: &SourceFile| file.path.as_deref().and_then(Path::parent).map(Path::to_owned);
+        let directories = sources.files().iter().map(|file| (file.base, directory(file).unwrap_or_default())).collect();
+        Files { directories, read }
+    }
+
+    /// The directory of the text that has this place.
+    fn beside(&self, span: Span) -> &Path {
+        let before = self.directories.partition_point(|(base, _)| *base <= span.start);
+        self.directories.get(before.saturating_sub(1)).map_or(Path::new(""), |(_, directory)| directory)
+    }
+}
 
 /// What the variables that filebench 1.4 has by itself are made of.
 #[derive(Debug, Default)]
@@ -52,10 +78,16 @@ pub(super) struct Scope<'d> {
     /// A text that could not be read may set any variable.
     pub(super) partial: bool,
     pub(super) internal: Internal,
+    files: Files,
 }
 
 impl<'d> Scope<'d> {
-    pub(super) fn new(diagnostics: &'d mut Diagnostics, overrides: BTreeMap<String, Value>, check: bool) -> Self {
+    pub(super) fn new(
+        diagnostics: &'d mut Diagnostics,
+        overrides: BTreeMap<String, Value>,
+        check: bool,
+        files: Files,
+    ) -> Self {
         Scope {
             diagnostics,
             values: overrides.clone(),
@@ -66,6 +98,7 @@ impl<'d> Scope<'d> {
             check,
             partial: false,
             internal: Internal::default(),
+            files,
         }
     }
 
@@ -161,7 +194,7 @@ impl<'d> Scope<'d> {
         let Some(mut fields) = self.fields.get(id).cloned() else {
             self.diagnostics.push(Diagnostic::error(
                 name.span,
-                format!("${} is a cvar", name.value),
+                format!("${} is no randvar", name.value),
                 "only a randvar has fields",
             ));
             return;
@@ -350,6 +383,72 @@ impl<'d> Scope<'d> {
         }
     }
 
+    /// The random variable that a distribution as a function gives: `zipf(theta=1.1, n=1000)`.
+    fn distribution(&mut self, mut call: random::Call, attributes: &[Attribute], span: Span) -> Option<Value> {
+        let read: Vec<Option<()>> = attributes.iter().map(|a| self.argument(&mut call, a)).collect();
+        if read.contains(&None) {
+            return None;
+        }
+        match call.finish() {
+            Ok(spec) => Some(Value::Random(self.add_random(spec))),
+            Err(why) => {
+                self.diagnostics.push(Diagnostic::error(span, why, "in this random variable"));
+                None
+            }
+        }
+    }
+
+    /// One argument of a distribution. None where it was wrong (and was reported).
+    fn argument(&mut self, call: &mut random::Call, attribute: &Attribute) -> Option<()> {
+        let name = attribute.name.value.as_str();
+        let takes = match call.takes(name) {
+            Ok(takes) => takes,
+            Err(why) => {
+                self.diagnostics.push(Diagnostic::error(attribute.name.span, why, "in this random variable"));
+                return None;
+            }
+        };
+        let Some(written) = &attribute.value else {
+            self.needs_value(attribute);
+            return None;
+        };
+        if let (random::Takes::Table, Expression::Table(rows)) = (takes, &written.value) {
+            call.table(rows.iter().map(|row| self.row(row)).collect::<Option<_>>()?);
+            return Some(());
+        }
+        let value = self.evaluate(written)?;
+        let result = match takes {
+            random::Takes::Number => {
+                let x = self.number_of(&value, written.span)?;
+                call.number(name, x)
+            }
+            random::Takes::Table => {
+                return self.wrong_kind("a table {{percent, low, high}, ...}", &value, written.span);
+            }
+            random::Takes::File => {
+                let path = self.text_of(&value, written.span)?;
+                self.values_of(&path, written.span).map(|values| call.values(values))
+            }
+        };
+        result
+            .map_err(|why| self.diagnostics.push(Diagnostic::error(written.span, why, "in this random variable")))
+            .ok()
+    }
+
+    /// The values of a file: beside the text that names it, else from the working directory.
+    fn values_of(&self, path: &str, span: Span) -> Result<random::Values, String> {
+        let Some(read) = self.files.read else { return Err("files cannot be read here".into()) };
+        let beside = self.files.beside(span).join(path);
+        let (shown, text) = match read(&beside, LARGEST_FILE) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && beside != Path::new(path) => {
+                (Path::new(path).to_owned(), read(Path::new(path), LARGEST_FILE))
+            }
+            other => (beside, other),
+        };
+        let text = text.map_err(|error| format!("{} cannot be read: {error}", shown.display()))?;
+        random::Values::parse(&text).map_err(|why| format!("{}: {why}", shown.display()))
+    }
+
     /// What an expression comes to. None where it is wrong (and was reported).
     pub(super) fn evaluate(&mut self, expression: &Spanned<Expression>) -> Option<Value> {
         let span = expression.span;
@@ -380,15 +479,19 @@ impl<'d> Scope<'d> {
             Expression::Call { function, attributes } => match function.value.as_str() {
                 "randvar" => self.randvar(attributes, span),
                 "cvar" => self.cvar(attributes, span),
-                other => {
-                    let diagnostic = Diagnostic::error(
-                        function.span,
-                        format!("unknown function '{other}'"),
-                        "expected randvar(...) or cvar(...)",
-                    );
-                    self.diagnostics.push(diagnostic.near(other, ["randvar", "cvar"]));
-                    None
-                }
+                name => match random::Call::new(name) {
+                    Some(call) => self.distribution(call, attributes, span),
+                    None => {
+                        let known = ["randvar", "cvar"].into_iter().chain(random::DISTRIBUTIONS.iter().map(|d| d.name));
+                        let diagnostic = Diagnostic::error(
+                            function.span,
+                            format!("unknown function '{name}'"),
+                            format!("expected {}", known.clone().collect::<Vec<_>>().join(", ")),
+                        );
+                        self.diagnostics.push(diagnostic.near(name, known));
+                        None
+                    }
+                },
             },
             // Reported where it was read.
             Expression::Invalid => None,
@@ -507,22 +610,22 @@ impl<'d> Scope<'d> {
     }
 
     /// A value of an attribute, read as its kind; a bare attribute is `true`.
-    pub(super) fn attribute(
-        &mut self,
-        def: &AttributeDef,
-        attribute: &Attribute,
-    ) -> Option<Spanned<crate::attribute::Typed>> {
+    pub(super) fn attribute(&mut self, def: &AttributeDef, attribute: &Attribute) -> Option<Spanned<Typed>> {
         let (value, span) = match &attribute.value {
             Some(written) => (self.evaluate(written)?, written.span),
             None => (Value::Flag(true), attribute.name.span),
         };
-        if attribute.value.is_none()
-            && !matches!(def.kind, crate::attribute::Kind::Flag | crate::attribute::Kind::Percent)
-        {
+        if attribute.value.is_none() && !matches!(def.kind, Kind::Flag | Kind::Percent) {
             self.needs_value(attribute);
             return None;
         }
         match def.read(&value) {
+            Ok(Typed::Random(id)) if !matches!(def.kind, Kind::Pick(_)) && self.variables[id.0 as usize].is_open() => {
+                let kind = self.variables[id.0 as usize].distribution.clone();
+                let message = format!("this {kind} needs n, the number of its ranks, except in pick=");
+                self.diagnostics.push(Diagnostic::error(span, message, format!("expected {kind}(n=NUMBER, ...)")));
+                None
+            }
             Ok(typed) => Some(Spanned::new(typed, span)),
             Err(expected) => {
                 let shown = match &value {

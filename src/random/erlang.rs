@@ -1,7 +1,7 @@
 //! The Erlang distribution: the time until the last of several events that come at random.
 
 use super::stream::Generator;
-use super::{Distribution, DistributionDef, Parameter, Spec};
+use super::{Data, Distribution, DistributionDef, Parameter, Spec};
 use rand_distr::Distribution as _;
 
 const SHAPE: Parameter =
@@ -14,7 +14,7 @@ pub static ERLANG: DistributionDef = DistributionDef {
     name: "erlang",
     summary: "the sum of several exponential numbers, scaled to a mean",
     parameters: &[SHAPE, RATE],
-    table: false,
+    data: Data::None,
     build,
 };
 

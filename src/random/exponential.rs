@@ -1,7 +1,7 @@
 //! The exponential distribution: the time until the next of events that come at random.
 
 use super::stream::Generator;
-use super::{Distribution, DistributionDef, Parameter, Spec};
+use super::{Data, Distribution, DistributionDef, Parameter, Spec};
 use rand::RngExt;
 use rand_distr::Exp1;
 
@@ -12,7 +12,7 @@ pub static EXPONENTIAL: DistributionDef = DistributionDef {
     name: "exponential",
     summary: "the time between events that come at random, by its mean",
     parameters: &[MEAN],
-    table: false,
+    data: Data::None,
     build,
 };
 

@@ -1,7 +1,7 @@
 //! The gamma distribution, which file sizes are thought to follow: many small ones, few large ones.
 
 use super::stream::Generator;
-use super::{Distribution, DistributionDef, Parameter, Spec};
+use super::{Data, Distribution, DistributionDef, Parameter, Spec};
 use rand_distr::Distribution as _;
 
 const MEAN: Parameter = Parameter { name: "mean", default: 4096.0, help: "mean of the numbers; shift or more" };
@@ -14,7 +14,7 @@ pub static GAMMA: DistributionDef = DistributionDef {
     name: "gamma",
     summary: "many small numbers and few large ones, by a mean and a shape",
     parameters: &[MEAN, GAMMA_SHAPE, SHIFT],
-    table: false,
+    data: Data::None,
     build,
 };
 

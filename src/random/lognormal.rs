@@ -1,7 +1,7 @@
 //! The lognormal distribution: numbers whose logarithm is normal.
 
 use super::stream::Generator;
-use super::{Distribution, DistributionDef, Parameter, Spec};
+use super::{Data, Distribution, DistributionDef, Parameter, Spec};
 use rand_distr::Distribution as _;
 
 const SHAPE: Parameter =
@@ -13,7 +13,7 @@ pub static LOGNORMAL: DistributionDef = DistributionDef {
     name: "lognormal",
     summary: "numbers whose logarithm is normal",
     parameters: &[SHAPE, SCALE],
-    table: false,
+    data: Data::None,
     build,
 };
 

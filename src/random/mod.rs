@@ -1,7 +1,8 @@
 //! Random variables: what they are, and streams of numbers that repeat with the seed.
 //!
-//! A distribution is one file here and its line in [`DISTRIBUTIONS`]. `randvar(...)` and `cvar(...)` of the language
-//! both come to a [`Spec`], which the plan keeps; a [`Sampler`] is made of it where numbers are drawn.
+//! A distribution is one file here and its line in [`DISTRIBUTIONS`]. `randvar(...)`, `cvar(...)` and the distributions'
+//! own names as functions of the language all come to a [`Spec`], which the plan keeps; a [`Sampler`] is made of it where
+//! numbers are drawn.
 
 use crate::diagnostic::nearest_name;
 use serde::{Deserialize, Serialize};
@@ -12,19 +13,27 @@ pub mod stream;
 
 #[cfg(test)]
 mod check;
+mod constant;
+mod empirical;
 mod erlang;
 mod exponential;
 mod gamma;
+mod hotspot;
 mod lognormal;
 mod normal;
+mod pareto;
+mod poisson;
+mod rank;
 mod tabular;
 mod triangular;
 mod uniform;
 mod variable;
 mod weibull;
+mod zipf;
 
+pub use empirical::Values;
 use stream::{Generator, Seed};
-pub use variable::{RandVar, cvar};
+pub use variable::{Call, ON_ANY, RandVar, Takes, cvar};
 
 /// Every distribution, in the order in which people meet them.
 pub static DISTRIBUTIONS: &[&DistributionDef] = &[
@@ -37,6 +46,12 @@ pub static DISTRIBUTIONS: &[&DistributionDef] = &[
     &lognormal::LOGNORMAL,
     &triangular::TRIANGULAR,
     &weibull::WEIBULL,
+    &zipf::ZIPF,
+    &hotspot::HOTSPOT,
+    &pareto::PARETO,
+    &poisson::POISSON,
+    &constant::CONSTANT,
+    &empirical::EMPIRICAL,
 ];
 
 /// The distribution of that name.
@@ -53,10 +68,28 @@ pub struct DistributionDef {
     pub summary: &'static str,
     /// What shapes it.
     pub parameters: &'static [Parameter],
-    /// True where it is drawn from a table of rows, which is then required; false where a table means nothing.
-    pub table: bool,
+    /// What it needs beside numbers.
+    pub data: Data,
     /// Makes it; `spec` has passed [`Spec::build`]'s own checks. The error is in words.
     pub build: fn(&Spec) -> Result<Box<dyn Distribution>, String>,
+}
+
+impl DistributionDef {
+    /// True where a `cvar` may be of it: it is told by numbers alone.
+    fn is_cvar(&self) -> bool {
+        self.data == Data::None
+    }
+}
+
+/// What a distribution is drawn from, which is then required; anything else means nothing there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Data {
+    /// Its parameters alone.
+    None,
+    /// A table of rows.
+    Table,
+    /// The values of a file.
+    Values,
 }
 
 /// A distribution with its parameters bound.
@@ -66,7 +99,7 @@ pub trait Distribution: Send + Debug {
     /// Draws one number. On the measured path: it does not allocate.
     fn sample(&self, generator: &mut Generator) -> f64;
 
-    /// The mean of all samples, in closed form.
+    /// The mean of all samples, in closed form; of ranks that are scrambled, the one before that.
     fn mean(&self) -> f64;
 }
 
@@ -124,6 +157,9 @@ pub struct Spec {
     /// The rows, for a distribution that is drawn from a table.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub table: Vec<Row>,
+    /// The values, for a distribution that is drawn from a file's.
+    #[serde(default, skip_serializing_if = "Values::is_empty")]
+    pub values: Values,
     /// What is done to each sample.
     #[serde(default, skip_serializing_if = "Limits::is_none")]
     pub limits: Limits,
@@ -224,11 +260,17 @@ impl Spec {
             }
             usable(name, *x).map_err(named)?;
         }
-        if def.table && self.table.is_empty() {
+        if def.data == Data::Table && self.table.is_empty() {
             return Err(named("it needs a table, such as {{50, 1k, 4k}, {50, 8k, 8k}}".into()));
         }
-        if !def.table && !self.table.is_empty() {
+        if def.data != Data::Table && !self.table.is_empty() {
             return Err(named("it takes no table".into()));
+        }
+        if def.data == Data::Values && self.values.is_empty() {
+            return Err(named("it needs a file of values: empirical(file=\"sizes.txt\")".into()));
+        }
+        if def.data != Data::Values && !self.values.is_empty() {
+            return Err(named("it takes no file of values".into()));
         }
         self.limits.check().map_err(named)?;
         let distribution = (def.build)(self).map_err(named)?;
@@ -236,6 +278,32 @@ impl Spec {
             return Err(named("its mean is too large to be a number".into()));
         }
         Ok(distribution)
+    }
+
+    /// True where it draws ranks and does not say how many there are: it can be drawn from only after
+    /// [`Spec::among`].
+    pub fn is_open(&self) -> bool {
+        let has_ranks = find(&self.distribution).is_some_and(|def| def.parameters.contains(&rank::N));
+        has_ranks && rank::N.of(self) == 0.0
+    }
+
+    /// The same variable among so many entries, where it [is open](Spec::is_open).
+    pub fn among(&self, entries: u64) -> Spec {
+        let mut spec = self.clone();
+        if self.is_open() {
+            // Nothing is ever picked from a set of no entries.
+            spec.parameters.insert(rank::N.name.into(), entries.max(1) as f64);
+        }
+        spec
+    }
+
+    /// Whether the variable is a right one, an open one too.
+    ///
+    /// # Errors
+    ///
+    /// As [`Spec::build`].
+    pub fn check(&self) -> Result<(), String> {
+        self.among(1).build().map(|_| ())
     }
 
     /// What draws from it, at the start of a stream.
@@ -314,8 +382,8 @@ mod tests {
 
     #[test]
     fn defaults_make_a_distribution() {
-        for def in DISTRIBUTIONS.iter().filter(|def| !def.table) {
-            Spec::new(def.name, &[]).build().unwrap();
+        for def in DISTRIBUTIONS.iter().filter(|def| def.data == Data::None) {
+            Spec::new(def.name, &[]).check().unwrap();
         }
     }
 
@@ -363,10 +431,12 @@ mod tests {
 
     #[test]
     fn a_seed_repeats_its_sequence_and_another_gives_another() {
-        for def in DISTRIBUTIONS {
-            let mut spec = Spec::new(def.name, &[]);
-            if def.table {
-                spec.table = vec![Row { percent: 100.0, low: 0.0, high: 1.0 }];
+        for def in DISTRIBUTIONS.iter().filter(|def| def.name != "constant") {
+            let mut spec = Spec::new(def.name, &[]).among(1000);
+            match def.data {
+                Data::None => {}
+                Data::Table => spec.table = vec![Row { percent: 100.0, low: 0.0, high: 1.0 }],
+                Data::Values => spec.values = Values::parse("1\n2\n3\n4\n5\n6\n7\n8").unwrap(),
             }
             let draw = |spec: &Spec, root: u64| -> Vec<f64> {
                 let mut sampler = spec.sampler(Seed::root(root)).unwrap();
@@ -395,6 +465,35 @@ mod tests {
         assert_eq!(first("exponential", &[("mean", 1e6)]), [49852, 583890, 1687309]);
         assert_eq!(first("triangular", &[("upper", 1e6)]), [56132, 363299, 481878]);
         assert_eq!(first("weibull", &[("scale", 1e6)]), [2215373, 519845, 312590]);
+        let later = [
+            first("zipf", &[("theta", 1.1), ("n", 1e6)]),
+            first("hotspot", &[("n", 1e6)]),
+            first("pareto", &[("scale", 1e6)]),
+            first("poisson", &[("mean", 1e6)]),
+            first("poisson", &[("mean", 5.0)]),
+        ];
+        let known = [
+            [49203, 22, 5],
+            [118922, 40216, 643238],
+            [3027346, 1296829, 1169171],
+            [999452, 1000858, 999775],
+            [5, 2, 10],
+        ];
+        assert_eq!(later, known);
+    }
+
+    #[test]
+    fn an_open_variable_is_bound_to_a_number_of_entries() {
+        let open = Spec::new("zipf", &[("theta", 0.9)]);
+        assert!(open.is_open() && open.check().is_ok());
+        assert!(open.build().unwrap_err().contains("n is missing"));
+        let bound = open.among(50);
+        assert!(!bound.is_open());
+        assert_eq!(bound, Spec::new("zipf", &[("theta", 0.9), ("n", 50.0)]));
+        assert_eq!(bound.among(7), bound);
+        assert!(open.among(0).build().is_ok());
+        let other = Spec::new("gamma", &[]);
+        assert!(!other.is_open() && other.among(9) == other);
     }
 
     #[test]
@@ -415,6 +514,7 @@ mod tests {
             table: vec![Row { percent: 100.0, low: 10.0, high: 20.0 }],
             limits: Limits { min: Some(f64::MIN_POSITIVE), ..limits(64.0, true) },
             seed: Some(u64::MAX),
+            ..Spec::default()
         };
         let text = serde_json::to_string(&spec).unwrap();
         assert_eq!(serde_json::from_str::<Spec>(&text).unwrap(), spec, "{text}");
@@ -431,7 +531,7 @@ mod tests {
         #[test]
         fn no_parameters_panic_or_give_what_is_no_number(
             which in 0..DISTRIBUTIONS.len(),
-            numbers in proptest::collection::vec(proptest::option::of(any_number()), 3),
+            numbers in proptest::collection::vec(proptest::option::of(any_number()), 4),
             rows in proptest::collection::vec((any_number(), any_number(), any_number()), 0..4),
             round in proptest::option::of(any_number()),
             truncate: bool,
@@ -449,7 +549,12 @@ mod tests {
             let spec = Spec {
                 distribution: def.name.into(),
                 parameters: parameters.collect(),
-                table: if def.table { table } else { Vec::new() },
+                values: if def.data == Data::Values {
+                    Values::from(table.iter().map(|row| (row.low, row.percent)).collect::<Vec<_>>())
+                } else {
+                    Values::default()
+                },
+                table: if def.data == Data::Table { table } else { Vec::new() },
                 limits: Limits { round, truncate, min, max },
                 seed: None,
             };

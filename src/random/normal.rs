@@ -1,7 +1,7 @@
 //! The normal distribution.
 
 use super::stream::Generator;
-use super::{Distribution, DistributionDef, Parameter, Spec};
+use super::{Data, Distribution, DistributionDef, Parameter, Spec};
 use rand_distr::Distribution as _;
 
 const MEAN: Parameter = Parameter { name: "mean", default: 0.0, help: "mean of the numbers" };
@@ -12,7 +12,7 @@ pub static NORMAL: DistributionDef = DistributionDef {
     name: "normal",
     summary: "around a mean, by a standard deviation",
     parameters: &[MEAN, SIGMA],
-    table: false,
+    data: Data::None,
     build,
 };
 

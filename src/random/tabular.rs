@@ -1,7 +1,7 @@
 //! Numbers drawn from a table of ranges, each with its share.
 
 use super::stream::Generator;
-use super::{Distribution, DistributionDef, Parameter, Spec, usable};
+use super::{Data, Distribution, DistributionDef, Parameter, Spec, usable};
 use rand::RngExt;
 
 const MIN: Parameter = Parameter { name: "min", default: 0.0, help: "what the table's least number becomes" };
@@ -15,7 +15,7 @@ pub static TABULAR: DistributionDef = DistributionDef {
     name: "tabular",
     summary: "ranges of a table, each with its share in per cent",
     parameters: &[MIN, MEAN],
-    table: true,
+    data: Data::Table,
     build,
 };
 

@@ -1,7 +1,7 @@
 //! The triangular distribution: a range, and the number in it that is the most frequent.
 
 use super::stream::Generator;
-use super::{Distribution, DistributionDef, Parameter, Spec};
+use super::{Data, Distribution, DistributionDef, Parameter, Spec};
 use rand_distr::Distribution as _;
 
 const LOWER: Parameter = Parameter { name: "lower", default: 0.0, help: "the least number" };
@@ -14,7 +14,7 @@ pub static TRIANGULAR: DistributionDef = DistributionDef {
     name: "triangular",
     summary: "a range with one most frequent number",
     parameters: &[LOWER, UPPER, MODE],
-    table: false,
+    data: Data::None,
     build,
 };
 

@@ -1,7 +1,7 @@
 //! All numbers of a range with the same chance.
 
 use super::stream::Generator;
-use super::{Distribution, DistributionDef, Parameter, Spec};
+use super::{Data, Distribution, DistributionDef, Parameter, Spec};
 use rand::RngExt;
 
 const LOWER: Parameter = Parameter { name: "lower", default: 0.0, help: "start of the range, included" };
@@ -13,7 +13,7 @@ pub static UNIFORM: DistributionDef = DistributionDef {
     name: "uniform",
     summary: "every number of a range with the same chance",
     parameters: &[LOWER, UPPER],
-    table: false,
+    data: Data::None,
     build,
 };
 

@@ -1,6 +1,6 @@
-//! `randvar(...)` and `cvar(...)` of the language, and the [`Spec`] that each comes to.
+//! `randvar(...)`, `cvar(...)` and the distributions as functions, and the [`Spec`] that each comes to.
 
-use super::{DISTRIBUTIONS, Limits, Row, Spec, find, unknown, usable};
+use super::{DISTRIBUTIONS, Data, DistributionDef, Limits, Row, Spec, Values, find, unknown, usable};
 use crate::units::{self, Number};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -109,10 +109,15 @@ pub fn cvar(
     round: Option<f64>,
 ) -> Result<Spec, String> {
     let types: Vec<String> =
-        DISTRIBUTIONS.iter().filter(|def| !def.table).map(|def| format!("{CVAR}{}", def.name)).collect();
-    let Some(def) = kind.strip_prefix(CVAR).and_then(find).filter(|def| !def.table) else {
+        DISTRIBUTIONS.iter().filter(|def| def.is_cvar()).map(|def| format!("{CVAR}{}", def.name)).collect();
+    let Some(def) = kind.strip_prefix(CVAR).and_then(find).filter(|def| def.is_cvar()) else {
         return Err(match find(kind.strip_prefix(CVAR).unwrap_or(kind)) {
-            Some(def) if def.table => format!("a cvar has no table; a randvar has: randvar(type={})", def.name),
+            Some(def) if def.data == Data::Table => {
+                format!("a cvar has no table; a randvar has: randvar(type={})", def.name)
+            }
+            Some(def) if def.data == Data::Values => {
+                format!("a cvar reads no file; the function does: {}(file=\"sizes.txt\")", def.name)
+            }
             Some(def) => format!("unknown type of a cvar '{kind}'; did you mean '{CVAR}{}'?", def.name),
             None => unknown("type of a cvar", kind, types.iter().map(String::as_str)),
         });
@@ -134,8 +139,118 @@ pub fn cvar(
     }
     let limits = Limits { round, truncate: true, min: Some(min.unwrap_or(f64::MIN_POSITIVE)), max };
     let spec = Spec { distribution: def.name.into(), parameters: given, limits, ..Spec::default() };
-    spec.build()?;
+    spec.check()?;
     Ok(spec)
+}
+
+/// What every distribution takes as a function, beside its parameters: name and help.
+pub static ON_ANY: &[(&str, &str)] = &[
+    ("min", "least value"),
+    ("max", "greatest value"),
+    ("round", "values are rounded to the nearest multiple of it, before min and max hold"),
+    ("seed", "a whole number that makes this variable's sequence another one"),
+];
+
+/// A distribution as a function, `lognormal(shape=1, scale=10, min=1k)`, on its way to a [`Spec`].
+#[derive(Debug)]
+pub struct Call {
+    def: &'static DistributionDef,
+    spec: Spec,
+    given: Vec<String>,
+}
+
+/// What an argument of a [`Call`] takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// A number.
+    Number,
+    /// Rows of per cent, low, high.
+    Table,
+    /// The path of a file of values.
+    File,
+}
+
+impl Call {
+    /// The function of that name; none where no distribution is called so.
+    pub fn new(name: &str) -> Option<Self> {
+        let def = find(name)?;
+        Some(Call { def, spec: Spec { distribution: def.name.into(), ..Spec::default() }, given: Vec::new() })
+    }
+
+    /// All arguments that it has. A parameter of the distribution goes before one that every distribution has.
+    fn names(&self) -> impl Iterator<Item = &'static str> + Clone {
+        let data = match self.def.data {
+            Data::None => None,
+            Data::Table => Some("table"),
+            Data::Values => Some("file"),
+        };
+        let own = self.def.parameters.iter().map(|p| p.name);
+        let is_own = |name: &str| self.def.parameters.iter().any(|p| p.name == name);
+        let any = ON_ANY.iter().map(|(name, _)| *name).filter(move |name| !is_own(name));
+        // Collected, for the iterator must not borrow.
+        own.chain(data).chain(any).collect::<Vec<_>>().into_iter()
+    }
+
+    /// What the argument of that name takes.
+    ///
+    /// # Errors
+    ///
+    /// In words: there is none, with the near name; it was given before.
+    pub fn takes(&mut self, name: &str) -> Result<Takes, String> {
+        if !self.names().any(|known| known == name) {
+            return Err(unknown(&format!("parameter of {}", self.def.name), name, self.names()));
+        }
+        if self.given.iter().any(|given| given == name) {
+            return Err(format!("{name} of {} is given twice", self.def.name));
+        }
+        self.given.push(name.to_owned());
+        Ok(match (name, self.def.data) {
+            ("table", Data::Table) => Takes::Table,
+            ("file", Data::Values) => Takes::File,
+            _ => Takes::Number,
+        })
+    }
+
+    /// Gives an argument that takes a number.
+    ///
+    /// # Errors
+    ///
+    /// In words: a seed that is no whole number.
+    pub fn number(&mut self, name: &str, x: f64) -> Result<(), String> {
+        if self.def.parameters.iter().any(|p| p.name == name) {
+            self.spec.parameters.insert(name.to_owned(), x);
+            return Ok(());
+        }
+        let limits = &mut self.spec.limits;
+        match name {
+            "min" => limits.min = Some(x),
+            "max" => limits.max = Some(x),
+            "round" => limits.round = Some(x),
+            _ if x.fract() == 0.0 && (0.0..9e15).contains(&x) => self.spec.seed = Some(x as u64),
+            _ => return Err(format!("{name} is {x}; it must be a whole number of 0 or more")),
+        }
+        Ok(())
+    }
+
+    /// Gives the table.
+    pub fn table(&mut self, rows: Vec<Row>) {
+        self.spec.table = rows;
+    }
+
+    /// Gives the values of the file.
+    pub fn values(&mut self, values: Values) {
+        self.spec.values = values;
+    }
+
+    /// The distribution, checked: a sampler of it can be made, of an [open](Spec::is_open) one once it is bound.
+    ///
+    /// # Errors
+    ///
+    /// As [`Spec::build`].
+    pub fn finish(self) -> Result<Spec, String> {
+        self.spec.check()?;
+        Ok(self.spec)
+    }
 }
 
 /// A number of `parameters`: as C's atof takes it, or with a size suffix; a time is none.
@@ -273,6 +388,23 @@ mod tests {
     }
 
     #[test]
+    fn rounding_and_limits_leave_the_shares_that_they_should() {
+        let shares = |spec: &Spec, tens: [f64; 11]| {
+            let all: Vec<f64> = check::samples(spec, 100_000).iter().map(|x| x / 10.0).collect();
+            check::proportions(&all, &tens).unwrap();
+        };
+        // Of 0..100. A cvar drops the fraction, and a tie goes down: 20 is of 16 to 25, and all below it.
+        let spec = cvar("cvar-uniform", "upper:100", Some(20.0), Some(70.0), Some(10.0)).unwrap();
+        shares(&spec, [0.0, 0.0, 0.26, 0.1, 0.1, 0.1, 0.1, 0.34, 0.0, 0.0, 0.0]);
+        // A randvar takes the nearest, and so does a function.
+        let nearest = [0.05, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.05];
+        shares(&RandVar { mean: Some(50.0), round: Some(10.0), ..randvar("uniform") }.spec().unwrap(), nearest);
+        shares(&call("uniform", &[("upper", 100.0), ("round", 10.0)]).unwrap(), nearest);
+        let spec = call("uniform", &[("upper", 100.0), ("round", 10.0), ("min", 20.0), ("max", 70.0)]).unwrap();
+        shares(&spec, [0.0, 0.0, 0.25, 0.1, 0.1, 0.1, 0.1, 0.35, 0.0, 0.0, 0.0]);
+    }
+
+    #[test]
     fn a_negative_sample_of_a_cvar_becomes_next_to_nothing() {
         let spec = cvar("cvar-normal", "mean:0;sigma:1000", None, None, None).unwrap();
         let all = check::samples(&spec, 400);
@@ -294,6 +426,72 @@ mod tests {
         assert_eq!(mean("cvar-lognormal"), 1.5f64.exp());
         assert_eq!(mean("cvar-triangular"), 0.5);
         assert!((mean("cvar-weibull") - 1.0).abs() < 1e-9);
+    }
+
+    fn call(name: &str, numbers: &[(&str, f64)]) -> Result<Spec, String> {
+        let mut call = Call::new(name).unwrap();
+        for (name, x) in numbers {
+            assert_eq!(call.takes(name)?, Takes::Number);
+            call.number(name, *x)?;
+        }
+        call.finish()
+    }
+
+    #[test]
+    fn every_distribution_is_a_function_with_its_parameters_and_the_limits() {
+        for def in DISTRIBUTIONS.iter().filter(|def| def.is_cvar()) {
+            let defaults: Vec<(&str, f64)> = def.parameters.iter().map(|p| (p.name, p.default)).collect();
+            let mut numbers = defaults.clone();
+            numbers.extend([("min", 2.0), ("max", 9.0), ("round", 0.5), ("seed", 7.0)]);
+            let spec = call(def.name, &numbers).unwrap();
+            assert_eq!(spec.parameters, Spec::new(def.name, &defaults).parameters);
+            let limits = Limits { min: Some(2.0), max: Some(9.0), round: Some(0.5), truncate: false };
+            assert_eq!((spec.limits, spec.seed), (limits, Some(7)));
+        }
+        assert!(Call::new("zip").is_none());
+        // Numbers below 0 stay what they are where nothing is said.
+        assert!(check::samples(&call("normal", &[]).unwrap(), 50).iter().any(|x| *x < 0.0));
+    }
+
+    #[test]
+    fn a_tables_own_min_is_not_the_limit() {
+        let mut tabular = Call::new("tabular").unwrap();
+        assert_eq!(tabular.takes("table"), Ok(Takes::Table));
+        tabular.table(vec![Row { percent: 100.0, low: 10.0, high: 20.0 }]);
+        for (name, x) in [("min", 4.0), ("mean", 20.0), ("max", 30.0)] {
+            assert_eq!(tabular.takes(name), Ok(Takes::Number));
+            tabular.number(name, x).unwrap();
+        }
+        let spec = tabular.finish().unwrap();
+        assert_eq!(spec.parameters, [("min".to_owned(), 4.0), ("mean".to_owned(), 20.0)].into());
+        assert_eq!(spec.limits, Limits { max: Some(30.0), ..Limits::default() });
+    }
+
+    #[test]
+    fn a_function_that_cannot_be_is_refused_in_its_own_words() {
+        assert_eq!(
+            call("zipf", &[("tehta", 1.0)]).unwrap_err(),
+            "unknown parameter of zipf 'tehta'; there are theta, n, scramble, min, max, round, seed; did you mean 'theta'?"
+        );
+        assert_eq!(call("zipf", &[("n", 5.0), ("n", 6.0)]).unwrap_err(), "n of zipf is given twice");
+        assert_eq!(
+            call("normal", &[("seed", 0.5)]).unwrap_err(),
+            "seed is 0.5; it must be a whole number of 0 or more"
+        );
+        assert!(call("normal", &[("min", 5.0), ("max", 4.0)]).unwrap_err().contains("min, 5, is above max, 4"));
+        assert!(call("pareto", &[("shape", 0.5)]).unwrap_err().contains("shape is 0.5"));
+        assert!(call("zipf", &[("theta", -1.0)]).unwrap_err().contains("theta is -1"));
+        assert!(Call::new("empirical").unwrap().finish().unwrap_err().contains("it needs a file"));
+        assert!(Call::new("gamma").unwrap().takes("table").is_err());
+    }
+
+    #[test]
+    fn the_new_distributions_are_cvars_too() {
+        let spec = cvar("cvar-zipf", "theta:1.1;n:1k", None, None, None).unwrap();
+        assert!(wholes(&spec, 1000).contains(&0));
+        assert!(cvar("cvar-hotspot", "", None, None, None).unwrap().is_open());
+        let text = cvar("cvar-empirical", "", None, None, None).unwrap_err();
+        assert_eq!(text, "a cvar reads no file; the function does: empirical(file=\"sizes.txt\")");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The Weibull distribution: times to failure.
 
 use super::stream::Generator;
-use super::{Distribution, DistributionDef, Parameter, Spec};
+use super::{Data, Distribution, DistributionDef, Parameter, Spec};
 use rand_distr::Distribution as _;
 
 const SHAPE: Parameter =
@@ -13,7 +13,7 @@ pub static WEIBULL: DistributionDef = DistributionDef {
     name: "weibull",
     summary: "times to failure, by a shape and a scale",
     parameters: &[SHAPE, SCALE],
-    table: false,
+    data: Data::None,
     build,
 };
 

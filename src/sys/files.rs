@@ -4,7 +4,10 @@
 //! EBADF to a number that is not open; no memory depends on one.
 
 use rustix::fd::BorrowedFd;
+use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
+use std::io::{Error, ErrorKind, Read, Result as IoResult};
+use std::path::Path;
 
 /// Borrows a descriptor number for one call.
 fn borrow(fd: i32) -> Result<BorrowedFd<'static>, Errno> {
@@ -13,6 +16,26 @@ fn borrow(fd: i32) -> Result<BorrowedFd<'static>, Errno> {
     }
     // SAFETY: not -1; used for the system call at hand only, which checks that the number is open.
     Ok(unsafe { BorrowedFd::borrow_raw(fd) })
+}
+
+/// The text of a regular file of `limit` bytes at most. A pipe or a device is not waited for.
+///
+/// # Errors
+///
+/// Of the calls; what is no regular file, too large or no UTF-8.
+pub fn read_text(path: &Path, limit: u64) -> IoResult<String> {
+    let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
+    let stat = rustix::fs::fstat(&file)?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Err(Error::new(ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    if stat.st_size as u64 > limit {
+        return Err(Error::new(ErrorKind::FileTooLarge, format!("it has more than {limit} bytes")));
+    }
+    let mut text = String::new();
+    // What is written to it meanwhile is left out.
+    std::fs::File::from(file).take(limit).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// close(2), with its error: a delayed write-back error shows there on some file systems.
