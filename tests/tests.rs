@@ -3,12 +3,14 @@
 // A skipped test says why.
 #![allow(clippy::print_stdout)]
 
+mod asserts;
 mod cases;
 mod cli;
 mod docs;
 mod exact;
 mod layers;
 mod library;
+mod mix;
 mod real;
 mod regressions;
 mod signals;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 mod value;
-pub use value::{Value, VariableId};
+pub use value::{Relation, Value, VariableId};
 
 /// What values an attribute takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub enum Kind {
     Instances(&'static str),
     /// A random variable and nothing else.
     Variable,
+    /// A share of a whole that all shares add up to: 0 to 10^6, kept in millionths.
+    Weight,
 }
 
 impl Kind {
@@ -54,6 +56,7 @@ impl Kind {
             Kind::Target => "the name of a flowop".into(),
             Kind::Instances(kind) => format!("the name of a flowop {kind}, of any thread"),
             Kind::Variable => "a random variable".into(),
+            Kind::Weight => "a number, 0 to 1000000, such as 70 or 0.5".into(),
         }
     }
 }
@@ -175,6 +178,13 @@ impl AttributeDef {
                 _ => Err(expected()),
             },
             Kind::Variable => Err(expected()),
+            // One that would be rounded to 0 is refused: 0 means never.
+            Kind::Weight => value
+                .as_number()
+                .map(|x| (x, (x * 1e6).round()))
+                .filter(|(x, millionths)| (0.0..=1e12).contains(millionths) && (*x == 0.0) == (*millionths == 0.0))
+                .map(|(_, millionths)| Typed::Number(millionths as u64))
+                .ok_or_else(expected),
         }
     }
 }
@@ -190,7 +200,7 @@ pub fn find<'a>(defs: impl IntoIterator<Item = &'a AttributeDef>, written: &str)
 pub enum Typed {
     /// Of [`Kind::Flag`].
     Flag(bool),
-    /// A count, bytes, per cent, or nanoseconds, by kind.
+    /// A count, bytes, per cent, nanoseconds, or millionths, by kind.
     Number(u64),
     /// Of [`Kind::Signed`].
     Signed(i64),
@@ -314,6 +324,13 @@ mod tests {
         assert_eq!(read(Kind::Count(1, u64::MAX), Value::Int(-5)), Err("a whole number of 1 or more".into()));
         assert_eq!(read(Kind::Duration, Value::Real(0.5)), Ok(Typed::Number(500_000_000)));
         assert_eq!(read(Kind::Duration, Value::Nanos(10)), Ok(Typed::Number(10)));
+        assert_eq!(read(Kind::Weight, Value::Int(70)), Ok(Typed::Number(70_000_000)));
+        assert_eq!(read(Kind::Weight, Value::Real(0.5)), Ok(Typed::Number(500_000)));
+        assert_eq!(read(Kind::Weight, Value::Int(0)), Ok(Typed::Number(0)));
+        for bad in [Value::Int(-1), Value::Real(-1e-9), Value::Real(1e-7), Value::Int(1_000_001), Value::Nanos(1)] {
+            assert!(read(Kind::Weight, bad.clone()).is_err(), "{bad}");
+        }
+        assert!(read(Kind::Weight, Value::Random(VariableId(0))).is_err());
         assert!(read(Kind::Bytes(0), Value::Flag(true)).is_err());
         assert!(read(Kind::Bytes(0), Value::Real(1.5)).is_err());
         assert!(read(Kind::Text, Value::Text(String::new())).is_err());

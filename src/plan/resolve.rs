@@ -2,6 +2,7 @@
 //! order of the text; file sets are resolved where they are created, processes where they run, so that a variable may be
 //! set after the definition that mentions it, as in filebench.
 
+use super::assertion::Claim;
 use super::composite::{Composite, Expanded};
 use super::entity::{self, Entity};
 use super::scope::Scope;
@@ -48,6 +49,7 @@ pub fn plan(file: &SourceFile, ast: &Ast, options: &Options, diagnostics: &mut D
         events: None,
         steps: Vec::new(),
         ran: false,
+        claims: Vec::new(),
         garbled,
     };
     for statement in &ast.statements {
@@ -138,13 +140,15 @@ pub(super) struct Resolver<'a, 'd> {
     /// By name.
     pub(super) composites: BTreeMap<String, Composite<'a>>,
     /// Names of flowops that were refused: a target that names one is no second mistake.
-    refused: BTreeSet<String>,
+    pub(super) refused: BTreeSet<String>,
     quit: QuitMode,
     events: Option<&'a [Attribute]>,
-    steps: Vec<Step>,
+    pub(super) steps: Vec<Step>,
     ran: bool,
+    /// Asserts whose run is not complete yet.
+    pub(super) claims: Vec<Claim>,
     /// The text has parts that could not be read.
-    garbled: bool,
+    pub(super) garbled: bool,
 }
 
 impl<'a> Resolver<'a, '_> {
@@ -172,6 +176,7 @@ impl<'a> Resolver<'a, '_> {
             Statement::SetMode(words) => self.set_mode(words, span),
             Statement::Define { what, attributes, block } => self.define(what, attributes, block.as_ref()),
             Statement::Run(length) => self.run(length.as_ref(), None),
+            Statement::Assert { subject, relation, limit } => self.assert(subject, *relation, limit),
             Statement::Command { word, arguments, attributes } => return self.command(word, arguments, attributes),
         }
         true
@@ -377,7 +382,7 @@ impl<'a> Resolver<'a, '_> {
     }
 
     /// Reads attributes by their declarations. The result has what could be read; mistakes are reported.
-    fn attributes(&mut self, entity: &Entity, span: Span, written: &[Attribute]) -> Attributes {
+    pub(super) fn attributes(&mut self, entity: &Entity, span: Span, written: &[Attribute]) -> Attributes {
         let mut attributes = Attributes::default();
         for attribute in written {
             let name = attribute.name.value.as_str();
@@ -559,6 +564,10 @@ impl<'a> Resolver<'a, '_> {
     }
 
     fn run(&mut self, length: Option<&Spanned<Expression>>, interval_ns: Option<u64>) {
+        // Those that stand before the first run are of that one.
+        if self.ran {
+            self.bind_asserts();
+        }
         self.ran = true;
         self.create();
         let mut length_ns = match length {
@@ -596,6 +605,7 @@ impl<'a> Resolver<'a, '_> {
             events_per_s,
             parameters,
             processes,
+            asserts: Vec::new(),
         }));
     }
 
@@ -628,6 +638,10 @@ impl<'a> Resolver<'a, '_> {
                         "a flowop outside a thread",
                         "expected within thread ... { }",
                     ));
+                }
+                Item::Mix { .. } => {
+                    let word = Span::new(item.span.start, item.span.start + "mix".len());
+                    self.push(Diagnostic::error(word, "a mix outside a thread", "expected within thread ... { }"));
                 }
             }
         }
@@ -761,16 +775,23 @@ impl<'a> Resolver<'a, '_> {
         names: &[Option<Spanned<String>>],
         slot_sets: &BTreeMap<u64, BTreeSet<u32>>,
     ) -> Option<FlowopPlan> {
-        let Expanded { prefix, kind, attributes: written, .. } = item;
+        let Expanded { prefix, kind, attributes: written, weighted, .. } = item;
         let Some(def) = flowop::find(&kind.value) else {
             self.unknown_flowop(kind);
             return None;
         };
         let of = format!("flowop {}", def.name);
+        if !weighted {
+            self.refuse_weight(written);
+        }
         let mut attributes = Attributes::default();
         let mut target = None;
         for attribute in *written {
             let name = attribute.name.value.as_str();
+            // Of the mix around it, or refused above.
+            if name == entity::WEIGHT.name {
+                continue;
+            }
             let Some(attribute_def) = attribute::find(def.attributes(), name) else {
                 self.foreign_attribute(def, attribute);
                 continue;
@@ -926,6 +947,7 @@ impl<'a> Resolver<'a, '_> {
                 self.push(diagnostic.help("give the length on the command line: --runtime 60"));
             }
         }
+        self.bind_asserts();
         if self.processes.is_empty() && self.ran && !self.garbled {
             let message = "there is no process, so there is nothing to run";
             self.push(if self.options.check {
