@@ -98,14 +98,14 @@ fn targets_and_idle_choices() {
          }
          run 10ms
         ";
-    let outcome = Bench::new(text).args(["--engine", "null"]).run().exits(0);
-    assert_eq!(outcome.ops("none"), 0);
+    let outcome = Bench::new(text).args(["--engine", "fake:stat=20us"]).run().exits(0);
+    assert_eq!((outcome.ops("s"), outcome.ops("none")), (500, 0));
     assert_eq!(outcome.only_run()["ended"], "time");
 }
 
 #[test]
 fn the_example_of_the_language_page_runs() {
     let text = example_of_the_language_page("## Mixes");
-    let outcome = Bench::new(&text).args(["--engine", "null", "--runtime", "20ms"]).run().exits(0);
+    let outcome = Bench::new(&text).args(["--engine", "fake:other=10us", "--runtime", "20ms"]).run().exits(0);
     assert!(outcome.only_run()["total"]["ops"].as_u64().unwrap() > 0);
 }

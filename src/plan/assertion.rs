@@ -157,7 +157,9 @@ fn list(names: &[String]) -> String {
 
 /// A time in the largest unit that leaves no fraction: `5ms`.
 fn time(nanos: u64) -> String {
-    let unit = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)].into_iter().find(|(_, unit)| nanos % unit == 0);
+    let unit = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)]
+        .into_iter()
+        .find(|(_, unit)| nanos.is_multiple_of(*unit));
     match unit {
         Some((name, unit)) => format!("{}{name}", nanos / unit),
         None => format!("{nanos}ns"),

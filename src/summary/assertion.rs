@@ -76,7 +76,7 @@ impl Names {
         Names { labels, places }
     }
 
-    /// What `wanted` stands for; where it may be read in several ways, the first of [`Names::places`].
+    /// What `wanted` stands for; where it may be read in several ways, a label comes first, then `process.thread.name`.
     pub fn find(&self, wanted: &str) -> Found {
         match self.places.iter().find_map(|map| map.get(wanted)).map(Vec::as_slice) {
             Some([one]) => Found::One(Subject::Flowop(*one as u32)),
