@@ -134,10 +134,14 @@ impl<'a> Resolver<'a, '_> {
             choices.extend(node.zip(weight).map(|(node, weight)| Choice { weight, node }));
         }
         let name = attributes.text("name").map(|name| format!(" '{name}'")).unwrap_or_default();
-        if block.items.is_empty() {
+        // One without braces was reported where it was read.
+        if block.items.is_empty() && block.span.start < block.span.end {
             let message = format!("the mix{name} has no flowops");
             self.push(Diagnostic::error(block.span, message, "expected flowop TYPE ..."));
-        } else if choices.len() == block.items.len() && choices.iter().all(|choice| choice.weight == 0) {
+        } else if !choices.is_empty()
+            && choices.len() == block.items.len()
+            && choices.iter().all(|choice| choice.weight == 0)
+        {
             let message = format!("the weights of the mix{name} add up to 0, so nothing can be chosen");
             self.push(Diagnostic::error(word, message, "expected a weight above 0"));
         }
