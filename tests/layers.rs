@@ -14,7 +14,7 @@ const LAYERS: &[&[&str]] = &[
     &["random", "engine", "fileset", "syntax"],
     &["flowop"],
     &["record", "event", "monitor"],
-    &["plan", "summary"],
+    &["summary", "plan"],
     &["exec", "report"],
     &["cli"],
 ];

@@ -161,6 +161,17 @@ fn an_interrupt_gives_the_figures_so_far() {
 }
 
 #[test]
+fn an_assert_says_nothing_of_a_run_that_was_interrupted() {
+    let text = format!("{ENDLESS}\nassert read1.ops > 1000000000000000\n");
+    let run = Started::new(Bench::new(&text)).at_work();
+    run.send(Signal::INT);
+    let outcome = run.end().exits(130);
+    is_partial(&outcome, "SIGINT");
+    assert_eq!(outcome.only_run()["asserts"][0]["holds"], serde_json::Value::Null);
+    assert!(!outcome.stderr.contains("assert"), "{}", outcome.stderr);
+}
+
+#[test]
 fn the_form_of_the_report_is_kept_when_interrupted() {
     let run = Started::new(Bench::new(ENDLESS).args(["--format", "json"])).at_work();
     run.send(Signal::INT);

@@ -211,6 +211,15 @@ impl Outcome {
     }
 }
 
+/// The first workload below a heading of docs/reference/language.md.
+#[track_caller]
+pub fn example_of_the_language_page(heading: &str) -> String {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/reference/language.md")).unwrap();
+    let section = page.split(&format!("\n{heading}\n")).nth(1).expect("the heading is there");
+    let block = section.split("```wl\n").nth(1).and_then(|rest| rest.split("```").next());
+    block.expect("the section has an example").to_owned()
+}
+
 /// Says on the test's output why it is skipped.
 #[allow(clippy::print_stdout)]
 pub fn skip(why: &str) {

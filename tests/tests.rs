@@ -3,6 +3,7 @@
 // A skipped test says why.
 #![allow(clippy::print_stdout)]
 
+mod asserts;
 mod cases;
 mod choose;
 mod cli;
@@ -12,6 +13,7 @@ mod exact;
 mod layers;
 mod library;
 mod pacing;
+mod mix;
 mod real;
 mod regressions;
 mod signals;

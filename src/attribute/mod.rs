@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 mod value;
-pub use value::{Value, VariableId};
+pub use value::{Relation, Value, VariableId};
 
 /// What values an attribute takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +39,8 @@ pub enum Kind {
     Variable,
     /// How an entry of a file set is chosen: one of [`PICKS`], or a random variable whose value is an index.
     Pick(Picked),
+    /// A share of a whole that all shares add up to: 0 to 10^6, kept in millionths.
+    Weight,
 }
 
 /// Of what entries one is picked.
@@ -72,6 +74,7 @@ impl Kind {
             Kind::Ratio(most) => format!("a ratio, 1 to {most}, such as 2 or 1.5"),
             Kind::Variable => "a random variable".into(),
             Kind::Pick(_) => format!("{} or a random variable", PICKS.join(", ")),
+            Kind::Weight => "a number, 0 to 1000000, such as 70 or 0.5".into(),
         }
     }
 }
@@ -201,6 +204,13 @@ impl AttributeDef {
                 Value::Text(text) if PICKS.contains(&text.as_str()) => Ok(Typed::Text(text.clone())),
                 _ => Err(expected()),
             },
+            // One that would be rounded to 0 is refused: 0 means never.
+            Kind::Weight => value
+                .as_number()
+                .map(|x| (x, (x * 1e6).round()))
+                .filter(|(x, millionths)| (0.0..=1e12).contains(millionths) && (*x == 0.0) == (*millionths == 0.0))
+                .map(|(_, millionths)| Typed::Number(millionths as u64))
+                .ok_or_else(expected),
         }
     }
 }
@@ -351,6 +361,13 @@ mod tests {
         assert_eq!(read(Kind::Ratio(9), Value::Real(1.5)), Ok(Typed::Number(1_500_000)));
         assert_eq!(read(Kind::Ratio(9), Value::Real(0.5)), Err("a ratio, 1 to 9, such as 2 or 1.5".into()));
         assert!(read(Kind::Ratio(9), Value::Int(10)).is_err());
+        assert_eq!(read(Kind::Weight, Value::Int(70)), Ok(Typed::Number(70_000_000)));
+        assert_eq!(read(Kind::Weight, Value::Real(0.5)), Ok(Typed::Number(500_000)));
+        assert_eq!(read(Kind::Weight, Value::Int(0)), Ok(Typed::Number(0)));
+        for bad in [Value::Int(-1), Value::Real(-1e-9), Value::Real(1e-7), Value::Int(1_000_001), Value::Nanos(1)] {
+            assert!(read(Kind::Weight, bad.clone()).is_err(), "{bad}");
+        }
+        assert!(read(Kind::Weight, Value::Random(VariableId(0))).is_err());
         assert!(read(Kind::Bytes(0), Value::Flag(true)).is_err());
         assert!(read(Kind::Bytes(0), Value::Real(1.5)).is_err());
         assert!(read(Kind::Text, Value::Text(String::new())).is_err());

@@ -1,6 +1,7 @@
 //! A value as a workload computes it, before an attribute gives it a kind.
 
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 
 /// A random variable, by its place in the plan's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -66,6 +67,60 @@ impl std::fmt::Display for Value {
             Value::Text(text) => f.write_str(text),
             Value::Random(_) => f.write_str("random variable"),
         }
+    }
+}
+
+/// How a value compares with a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Relation {
+    /// Below it.
+    #[serde(rename = "<")]
+    Less,
+    /// Not above it.
+    #[serde(rename = "<=")]
+    AtMost,
+    /// Above it.
+    #[serde(rename = ">")]
+    More,
+    /// Not below it.
+    #[serde(rename = ">=")]
+    AtLeast,
+    /// Exactly it.
+    #[serde(rename = "==")]
+    Equal,
+    /// Anything else.
+    #[serde(rename = "!=")]
+    Unequal,
+}
+
+impl Relation {
+    /// All, as they are written.
+    pub const ALL: [(&'static str, Relation); 6] = [
+        ("<", Relation::Less),
+        ("<=", Relation::AtMost),
+        (">", Relation::More),
+        (">=", Relation::AtLeast),
+        ("==", Relation::Equal),
+        ("!=", Relation::Unequal),
+    ];
+
+    /// True where a value that stands like this to the limit satisfies it.
+    pub fn admits(self, order: Ordering) -> bool {
+        match self {
+            Relation::Less => order.is_lt(),
+            Relation::AtMost => order.is_le(),
+            Relation::More => order.is_gt(),
+            Relation::AtLeast => order.is_ge(),
+            Relation::Equal => order.is_eq(),
+            Relation::Unequal => order.is_ne(),
+        }
+    }
+}
+
+impl std::fmt::Display for Relation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (sign, _) = Relation::ALL.iter().find(|(_, relation)| relation == self).expect("all are in the list");
+        f.write_str(sign)
     }
 }
 

@@ -14,6 +14,8 @@ pub const FAILED: Exit = Exit(1);
 pub const USAGE: Exit = Exit(2);
 /// Refused for safety.
 pub const REFUSED: Exit = Exit(3);
+/// The result is valid, and not what the workload asserts.
+pub const NOT_HELD: Exit = Exit(4);
 
 /// All codes for `wlrun list exit-codes`.
 pub const EXIT_CODES: &[(&str, &str)] = &[
@@ -24,6 +26,7 @@ pub const EXIT_CODES: &[(&str, &str)] = &[
     ),
     ("2", "a mistake on the command line or in the workload, or --dir does not exist; nothing was touched"),
     ("3", "refused for safety: a tree that wlrun did not make, a file set outside --dir, system without leave"),
+    ("4", "an assert of the workload does not hold; the result is valid"),
     ("128+n", "ended by signal n; the result so far was shown"),
 ];
 

@@ -8,6 +8,7 @@ use super::{Parameters, complain, library, print, say};
 use crate::exec::{self, ExecError, ProcessModel};
 use crate::plan::{Plan, Step};
 use crate::record::{Ended, RunRecord};
+use crate::summary::assertion;
 use crate::sys::describe;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -132,6 +133,9 @@ fn try_run(args: &RunArgs) -> Result<Exit, Failed> {
         ExecError::CannotRun(_) | ExecError::System(..) => not_begun(args, &plan, error.to_string()),
     })?;
     let mut exit = verdict(&outcome.record, outcome.signal);
+    for failed in outcome.record.runs.iter().flat_map(|run| &run.asserts).filter(|a| a.holds == Some(false)) {
+        complain(&assertion::line(failed));
+    }
     if let Some(why) = reason(&outcome.record).filter(|_| exit != exit::OK) {
         complain(&why);
     }
@@ -167,8 +171,9 @@ fn worse(first: Exit, second: Exit) -> Exit {
 fn verdict(record: &RunRecord, signal: Option<i32>) -> Exit {
     match signal {
         Some(signal) => Exit::signal(signal),
-        None if record.runs.iter().all(|run| run.valid) => exit::OK,
-        None => exit::FAILED,
+        None if !record.runs.iter().all(|run| run.valid) => exit::FAILED,
+        None if record.runs.iter().flat_map(|run| &run.asserts).any(|a| a.holds == Some(false)) => exit::NOT_HELD,
+        None => exit::OK,
     }
 }
 

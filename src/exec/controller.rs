@@ -286,7 +286,9 @@ impl<'a> Controller<'a> {
                 Step::Sleep(nanos) => self.sleep(Duration::from_nanos(*nanos)).await,
                 Step::Create(sets) => self.create(sets).await?,
                 Step::Run(run) => {
-                    let run = self.run(run).await?;
+                    let asserts = &run.asserts;
+                    let mut run = self.run(run).await?;
+                    run.asserts = summary::assertion::evaluate(asserts, &run);
                     let go_on = run.complete && run.valid;
                     self.runs.push(run);
                     go_on
@@ -549,6 +551,7 @@ fn not_run(ended: Ended, reason: &str, error: Option<&CreateError>) -> Run {
         intervals: Vec::new(),
         failures: failures.into_iter().collect(),
         warnings: Vec::<WarningRecord>::new(),
+        asserts: Vec::new(),
     }
 }
 
@@ -922,6 +925,7 @@ impl Watch<'_> {
             intervals: self.intervals.list,
             failures: self.failures,
             warnings: Vec::new(),
+            asserts: Vec::new(),
         }
     }
 }

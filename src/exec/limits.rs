@@ -160,6 +160,7 @@ mod tests {
             events_per_s: None,
             parameters: Default::default(),
             processes: vec![ProcessPlan { name: "p".into(), instances: processes, nice: 0, threads: vec![thread] }],
+            asserts: Vec::new(),
         }
     }
 

@@ -7,11 +7,11 @@
 use super::control::Control;
 use super::points::Stand;
 use super::protocol::{Message, Messenger};
-use crate::attribute::VariableId;
+use crate::attribute::{Attributes, VariableId};
 use crate::engine::Clock;
 use crate::flowop::{Amount, Broken, Build, End, Flowop, FlowopClass, Moved, OwnIo, Posted, RunState, Thread, Turn};
 use crate::plan::{Node, QuitMode, ThreadPlan};
-use crate::random::stream::Seed;
+use crate::random::stream::{Generator, Seed, below};
 use crate::random::{self, Sampler};
 use crate::record::counters::{Counters, ThreadCounters};
 use crate::record::{Failure, errno_name};
@@ -79,6 +79,32 @@ pub(super) struct Running {
 pub(super) enum Step {
     Flowop(usize),
     Composite { iters: Amount, steps: Vec<Step> },
+    Mix { iters: Amount, choice: Choice, steps: Vec<Step> },
+}
+
+/// Which step of a mix it is this time.
+pub(super) struct Choice {
+    generator: Generator,
+    /// For each step the sum of its weight and those before it.
+    ends: Box<[u64]>,
+}
+
+impl Choice {
+    fn new(weights: impl Iterator<Item = u64>, seed: Seed) -> Self {
+        let ends = weights.scan(0, |sum, weight| {
+            *sum += weight;
+            Some(*sum)
+        });
+        Choice { ends: ends.collect(), generator: seed.generator() }
+    }
+
+    /// The first step whose end is beyond a number below the sum: never one whose weight is 0.
+    #[inline]
+    fn draw(&mut self) -> usize {
+        let sum = self.ends.last().copied().unwrap_or(0);
+        let number = below(&mut self.generator, sum);
+        self.ends.partition_point(|end| *end <= number)
+    }
 }
 
 /// Makes the round of a thread.
@@ -91,25 +117,40 @@ pub(super) fn steps(plan: &ThreadPlan, variables: &[random::Spec], seed: Seed) -
 }
 
 fn steps_of(nodes: &[Node], variables: &[random::Spec], seed: Seed, number: &mut u64) -> Vec<Step> {
-    let step = |node: &Node| match node {
+    nodes.iter().map(|node| step_of(node, variables, seed, number)).collect()
+}
+
+fn step_of(node: &Node, variables: &[random::Spec], seed: Seed, number: &mut u64) -> Step {
+    let iters = |attributes: &Attributes, seed: Seed| {
+        let sampler = |id, seed| sampler(variables, id, seed);
+        let build = Build {
+            name: "",
+            attributes,
+            target: None,
+            wait_point: None,
+            target_points: Vec::new(),
+            seed,
+            sampler: &sampler,
+        };
+        build.amount("iters", 1)
+    };
+    match node {
         Node::Flowop(at) => Step::Flowop(*at as usize),
         Node::Composite { attributes, nodes } => {
-            let sampler = |id, seed| sampler(variables, id, seed);
-            let build = Build {
-                name: "",
-                attributes,
-                target: None,
-                wait_point: None,
-                target_points: Vec::new(),
-                seed: seed.child("composite").index(*number),
-                sampler: &sampler,
-            };
+            let iters = iters(attributes, seed.child("composite").index(*number));
             *number += 1;
-            let iters = build.amount("iters", 1);
             Step::Composite { iters, steps: steps_of(nodes, variables, seed, number) }
         }
-    };
-    nodes.iter().map(step).collect()
+        Node::Mix { attributes, choices } => {
+            let own = seed.child("mix").index(*number);
+            *number += 1;
+            Step::Mix {
+                iters: iters(attributes, own),
+                choice: Choice::new(choices.iter().map(|choice| choice.weight), own.child("choice")),
+                steps: choices.iter().map(|choice| step_of(&choice.node, variables, seed, number)).collect(),
+            }
+        }
+    }
 }
 
 /// A sampler of one of the plan's random variables.
@@ -173,40 +214,67 @@ fn pass(
 ) -> Result<bool, Ending> {
     let mut called = false;
     for step in steps {
-        match step {
-            Step::Flowop(index) => {
-                let (index, running) = (*index, &mut flowops[*index]);
-                let mut left = running.iters.draw();
-                while left > 0 {
-                    let turn = turn(thread, running, index, clock, run);
-                    if !running.flowop.again() {
-                        left -= 1;
+        called |= perform(thread, step, flowops, clock, run)?;
+    }
+    Ok(called)
+}
+
+/// One step; true where something was timed.
+#[inline]
+fn perform(
+    thread: &mut Thread<'_>,
+    step: &mut Step,
+    flowops: &mut [Running],
+    clock: &Clock,
+    run: &ThreadRun<'_>,
+) -> Result<bool, Ending> {
+    let mut called = false;
+    match step {
+        Step::Flowop(index) => {
+            let (index, running) = (*index, &mut flowops[*index]);
+            let mut left = running.iters.draw();
+            while left > 0 {
+                let turn = turn(thread, running, index, clock, run);
+                if !running.flowop.again() {
+                    left -= 1;
+                }
+                let end = match turn {
+                    Ok(true) => {
+                        called = true;
+                        None
                     }
-                    let end = match turn {
-                        Ok(true) => {
-                            called = true;
-                            None
-                        }
-                        Ok(false) => idle(clock, run),
-                        Err(end) => Some(end),
-                    };
-                    if let Some(end) = end {
-                        return Err(Ending { end, flowop: index });
-                    }
+                    Ok(false) => idle(clock, run),
+                    Err(end) => Some(end),
+                };
+                if let Some(end) = end {
+                    return Err(Ending { end, flowop: index });
                 }
             }
-            Step::Composite { iters, steps } => {
-                for _ in 0..iters.draw() {
-                    let inner = pass(thread, steps, flowops, clock, run)?;
-                    called |= inner;
-                    if !inner && let Some(end) = idle(clock, run) {
-                        return Err(Ending { end, flowop: 0 });
-                    }
-                }
+        }
+        Step::Composite { iters, steps } => {
+            for _ in 0..iters.draw() {
+                let inner = pass(thread, steps, flowops, clock, run)?;
+                called |= inner;
+                unless_idle(inner, clock, run)?;
+            }
+        }
+        Step::Mix { iters, choice, steps } => {
+            for _ in 0..iters.draw() {
+                let inner = perform(thread, &mut steps[choice.draw()], flowops, clock, run)?;
+                called |= inner;
+                unless_idle(inner, clock, run)?;
             }
         }
     }
     Ok(called)
+}
+
+/// What is repeated within a round looks for the end of the window too.
+fn unless_idle(called: bool, clock: &Clock, run: &ThreadRun<'_>) -> Result<(), Ending> {
+    match if called { None } else { idle(clock, run) } {
+        Some(end) => Err(Ending { end, flowop: 0 }),
+        None => Ok(()),
+    }
 }
 
 /// Nothing was timed, so nobody has looked at the clock.
@@ -340,4 +408,88 @@ pub(super) fn live(
     flowops.iter_mut().for_each(|running| running.flowop.end(thread));
     thread.close_all();
     run.counters.end(now.min(run.control.window_end()), cpu);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::Diagnostics;
+    use crate::plan::{Options, Plan};
+    use crate::source::SourceFile;
+
+    /// The plan of a thread of these items.
+    fn plan(items: &str) -> Plan {
+        let text = format!("define process name=p {{ thread name=t {{ {items} }} }}\nrun 1");
+        let file = SourceFile::new("t.wl", text);
+        let mut diagnostics = Diagnostics::new();
+        let texts = crate::syntax::Texts::read(file, &crate::syntax::NoLibrary, &mut diagnostics);
+        let plan = crate::plan::plan(&texts, &Options { seed: 1, ..Options::default() }, &mut diagnostics);
+        plan.unwrap_or_else(|| panic!("{}", diagnostics.render(texts.sources(), false)))
+    }
+
+    fn steps_of_thread(plan: &Plan, seed: Seed) -> Vec<Step> {
+        let run = plan.runs().next().unwrap();
+        steps(&run.processes[0].threads[0], &plan.variables, seed)
+    }
+
+    /// Counts the flowops that a step comes to.
+    fn count(step: &mut Step, counts: &mut [u64]) {
+        match step {
+            Step::Flowop(at) => counts[*at] += 1,
+            Step::Composite { iters, steps } => {
+                (0..iters.draw()).for_each(|_| steps.iter_mut().for_each(|step| count(step, counts)));
+            }
+            Step::Mix { iters, choice, steps } => {
+                (0..iters.draw()).for_each(|_| count(&mut steps[choice.draw()], counts));
+            }
+        }
+    }
+
+    #[test]
+    fn a_mix_chooses_by_weight() {
+        const ROUNDS: u64 = 200_000;
+        // The inner mix has a fifth of the choices; 0.5 and 1.5 share it.
+        let plan = plan(
+            "mix {
+               flowop delay name=a,value=0,weight=70
+               flowop delay name=never,value=0,weight=0
+               flowop delay name=b,value=0,weight=9.5
+               flowop delay name=c,value=0,weight=0.5
+               mix weight=20 { flowop delay name=d,value=0,weight=0.5 flowop delay name=e,value=0,weight=1.5 }
+               flowop delay name=last,value=0,weight=0
+             }",
+        );
+        let mut steps = steps_of_thread(&plan, Seed::root(1).child("thread"));
+        let mut counts = [0; 7];
+        (0..ROUNDS).for_each(|_| count(&mut steps[0], &mut counts));
+        let expected = [0.7, 0.0, 0.095, 0.005, 0.05, 0.15, 0.0];
+        assert_eq!((counts[1], counts[6]), (0, 0), "a weight of 0 is never chosen");
+        let chi: f64 = counts
+            .iter()
+            .zip(expected)
+            .filter(|(_, share)| *share > 0.0)
+            .map(|(n, share)| (*n as f64 - share * ROUNDS as f64).powi(2) / (share * ROUNDS as f64))
+            .sum();
+        // The quantile of chi-square at 0.999 with 4 degrees of freedom is 18.47.
+        assert!(chi < 18.47, "chi-square {chi}: {counts:?}");
+        assert_eq!(counts.iter().sum::<u64>(), ROUNDS);
+    }
+
+    #[test]
+    fn each_thread_and_each_mix_has_a_sequence_of_its_own_that_repeats() {
+        let item = "mix { flowop delay name=a,value=0 flowop delay name=b,value=0 }";
+        let plan = plan(&format!("{item} {item}"));
+        let sequences = |seed: Seed| {
+            let mut steps = steps_of_thread(&plan, seed);
+            let drawn = |step: &mut Step| match step {
+                Step::Mix { choice, .. } => (0..64).map(|_| choice.draw()).collect::<Vec<_>>(),
+                _ => panic!("no mix"),
+            };
+            steps.iter_mut().map(drawn).collect::<Vec<_>>()
+        };
+        let (one, two) = (sequences(Seed::root(1).index(0)), sequences(Seed::root(1).index(1)));
+        assert_eq!(one, sequences(Seed::root(1).index(0)));
+        let distinct: std::collections::BTreeSet<_> = one.iter().chain(&two).collect();
+        assert_eq!(distinct.len(), 4);
+    }
 }

@@ -25,7 +25,7 @@ impl Entity {
 }
 
 /// All entities.
-pub static ENTITIES: &[&Entity] = &[&FILE, &FILESET, &PROCESS, &THREAD, &RANDVAR, &CVAR, &EVENTGEN];
+pub static ENTITIES: &[&Entity] = &[&FILE, &FILESET, &PROCESS, &THREAD, &RANDVAR, &CVAR, &EVENTGEN, &MIX];
 
 const NAME: AttributeDef = AttributeDef::new("name", Kind::Text, "what the rest of the workload calls it").required();
 
@@ -190,6 +190,29 @@ pub static EVENTGEN: Entity = Entity {
     idle: &[],
     planned: &[],
 };
+
+/// `mix`.
+pub static MIX: Entity = Entity {
+    name: "mix",
+    aliases: &[],
+    attributes: &[
+        AttributeDef::new("name", Kind::Text, "what messages call it"),
+        AttributeDef::new("iters", Kind::Count(0, u64::MAX), "how often one of its items is chosen each time")
+            .or(1)
+            .random(),
+        WEIGHT,
+    ],
+    idle: &[],
+    planned: &[],
+};
+
+/// Of each item of a mix.
+pub(super) const WEIGHT: AttributeDef = AttributeDef::new(
+    "weight",
+    Kind::Weight,
+    "of each item of a mix, flowops, composites and mixes: its share of the choices; 0 is never chosen",
+)
+.or(1_000_000);
 
 #[cfg(test)]
 mod tests {

@@ -5,10 +5,12 @@
 use crate::attribute::{Attributes, Value};
 use crate::fileset;
 use crate::random;
+use crate::summary::assertion::Assertion;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+mod assertion;
 mod composite;
 pub mod entity;
 mod resolve;
@@ -95,9 +97,20 @@ pub struct RunPlan {
     pub parameters: BTreeMap<String, Value>,
     /// In the order of definition.
     pub processes: Vec<ProcessPlan>,
+    /// What must hold of its figures, in the order of the text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asserts: Vec<Assertion>,
 }
 
 impl RunPlan {
+    /// Process, thread and name of each flowop, in the order of a record's rows.
+    pub fn flowops(&self) -> impl Iterator<Item = [&str; 3]> {
+        let threads = self.processes.iter().flat_map(|process| process.threads.iter().map(move |t| (process, t)));
+        threads.flat_map(|(process, thread)| {
+            thread.flowops.iter().map(move |f| [process.name.as_str(), thread.name.as_str(), f.name.as_str()])
+        })
+    }
+
     /// Instances of all processes.
     pub fn process_count(&self) -> u64 {
         self.processes.iter().fold(0, |sum, p| sum.saturating_add(u64::from(p.instances)))
@@ -163,7 +176,7 @@ pub struct ThreadPlan {
     pub slots: u32,
     /// What it repeats; those within composite flowops stand where they are used.
     pub flowops: Vec<FlowopPlan>,
-    /// The order where there are composite flowops; empty where it is that of `flowops`.
+    /// The order where there are composite flowops or mixes; empty where it is that of `flowops`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub program: Vec<Node>,
 }
@@ -188,6 +201,22 @@ pub enum Node {
         /// In the order of its definition.
         nodes: Vec<Node>,
     },
+    /// One of several, chosen anew each time; `iters` times.
+    Mix {
+        /// Has `iters`.
+        attributes: Attributes,
+        /// In the order written.
+        choices: Vec<Choice>,
+    },
+}
+
+/// What a mix may choose.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Choice {
+    /// Its share of the choices, in millionths; the sum of a mix is above 0.
+    pub weight: u64,
+    /// What is done then.
+    pub node: Node,
 }
 
 /// A flowop.

@@ -2,6 +2,7 @@
 //! order of the text; file sets are resolved where they are created, processes where they run, so that a variable may be
 //! set after the definition that mentions it, as in filebench.
 
+use super::assertion::Claim;
 use super::composite::{Composite, Expanded};
 use super::entity::{self, Entity};
 use super::scope::{Files, Scope};
@@ -57,6 +58,7 @@ pub fn plan(texts: &Texts, options: &Options, diagnostics: &mut Diagnostics) -> 
         events: None,
         steps: Vec::new(),
         ran: false,
+        claims: Vec::new(),
         garbled,
         loops: Vec::new(),
         within: 0,
@@ -154,13 +156,15 @@ pub(super) struct Resolver<'a, 'd> {
     /// By name.
     pub(super) composites: BTreeMap<String, Composite<'a>>,
     /// Names of flowops that were refused: a target that names one is no second mistake.
-    refused: BTreeSet<String>,
+    pub(super) refused: BTreeSet<String>,
     quit: QuitMode,
     events: Option<&'a [Attribute]>,
-    steps: Vec<Step>,
+    pub(super) steps: Vec<Step>,
     ran: bool,
+    /// Asserts whose run is not complete yet.
+    pub(super) claims: Vec<Claim>,
     /// The text has parts that could not be read.
-    garbled: bool,
+    pub(super) garbled: bool,
     /// The variables of the loops that the statement stands in.
     loops: Vec<&'a str>,
     /// Loops and included texts that the statement stands in.
@@ -308,6 +312,7 @@ impl<'a> Resolver<'a, '_> {
             Statement::Command { word, attributes, .. } if ["include", "load"].contains(&word.value.as_str()) => {
                 return self.include(word, attributes);
             }
+            Statement::Assert { subject, relation, limit } => self.assert(subject, *relation, limit),
             Statement::Command { word, arguments, attributes } => return self.command(word, arguments, attributes),
         }
         true
@@ -539,7 +544,7 @@ impl<'a> Resolver<'a, '_> {
     }
 
     /// Reads attributes by their declarations. The result has what could be read; mistakes are reported.
-    fn attributes(&mut self, entity: &Entity, span: Span, written: &[Attribute]) -> Attributes {
+    pub(super) fn attributes(&mut self, entity: &Entity, span: Span, written: &[Attribute]) -> Attributes {
         let mut attributes = Attributes::default();
         for attribute in written {
             let name = attribute.name.value.as_str();
@@ -727,6 +732,10 @@ impl<'a> Resolver<'a, '_> {
     }
 
     fn run(&mut self, length: Option<&Spanned<Expression>>, interval_ns: Option<u64>) {
+        // Those that stand before the first run are of that one.
+        if self.ran {
+            self.bind_asserts();
+        }
         self.ran = true;
         self.create();
         let mut length_ns = match length {
@@ -776,6 +785,7 @@ impl<'a> Resolver<'a, '_> {
             events_per_s,
             parameters,
             processes,
+            asserts: Vec::new(),
         }));
     }
 
@@ -808,6 +818,10 @@ impl<'a> Resolver<'a, '_> {
                         "a flowop outside a thread",
                         "expected within thread ... { }",
                     ));
+                }
+                Item::Mix { .. } => {
+                    let word = Span::new(item.span.start, item.span.start + "mix".len());
+                    self.push(Diagnostic::error(word, "a mix outside a thread", "expected within thread ... { }"));
                 }
             }
         }
@@ -941,16 +955,23 @@ impl<'a> Resolver<'a, '_> {
         names: &[Option<Spanned<String>>],
         slot_sets: &BTreeMap<u64, BTreeSet<u32>>,
     ) -> Option<FlowopPlan> {
-        let Expanded { prefix, kind, attributes: written, .. } = item;
+        let Expanded { prefix, kind, attributes: written, weighted, .. } = item;
         let Some(def) = flowop::find(&kind.value) else {
             self.unknown_flowop(kind);
             return None;
         };
         let of = format!("flowop {}", def.name);
+        if !weighted {
+            self.refuse_weight(written);
+        }
         let mut attributes = Attributes::default();
         let mut target = None;
         for attribute in *written {
             let name = attribute.name.value.as_str();
+            // Of the mix around it, or refused above.
+            if name == entity::WEIGHT.name {
+                continue;
+            }
             let Some(attribute_def) = attribute::find(def.attributes(), name) else {
                 self.foreign_attribute(def, attribute);
                 continue;
@@ -1137,6 +1158,7 @@ impl<'a> Resolver<'a, '_> {
                 self.push(diagnostic.help("give the length on the command line: --runtime 60"));
             }
         }
+        self.bind_asserts();
         if self.processes.is_empty() && self.ran && !self.garbled {
             let message = "there is no process, so there is nothing to run";
             self.push(if self.options.check {

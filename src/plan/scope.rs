@@ -573,6 +573,7 @@ impl<'d> Scope<'d> {
                     None => Err("the result is too large: at most 2^63-1 is possible"),
                 }
             }
+            (Value::Nanos(_), _) | (_, Value::Nanos(_)) => calculate_time(operator, &left.0, &right.0),
             (a, b) => {
                 let a = self.number_of(a, left.1);
                 let b = self.number_of(b, right.1);
@@ -643,6 +644,30 @@ impl<'d> Scope<'d> {
     }
 }
 
+/// Times add up, and are multiplied and divided by numbers.
+fn calculate_time(operator: char, left: &Value, right: &Value) -> Result<Value, &'static str> {
+    let range = "the result is no time: it is below 0, or too long";
+    let whole = |nanos: f64| match nanos {
+        nanos if (0.0..1.8e19).contains(&nanos) => Ok(Value::Nanos(nanos.round() as u64)),
+        nanos if nanos.is_finite() => Err(range),
+        _ => Err("division by zero"),
+    };
+    match (operator, left, right) {
+        ('+', Value::Nanos(a), Value::Nanos(b)) => a.checked_add(*b).map(Value::Nanos).ok_or(range),
+        ('-', Value::Nanos(a), Value::Nanos(b)) => a.checked_sub(*b).map(Value::Nanos).ok_or(range),
+        ('*', Value::Nanos(time), Value::Int(n)) | ('*', Value::Int(n), Value::Nanos(time)) => {
+            u64::try_from(*n).ok().and_then(|n| time.checked_mul(n)).map(Value::Nanos).ok_or(range)
+        }
+        ('*', Value::Nanos(time), Value::Real(x)) | ('*', Value::Real(x), Value::Nanos(time)) => {
+            whole(*time as f64 * x)
+        }
+        ('/', Value::Nanos(time), Value::Int(_) | Value::Real(_)) => {
+            whole(*time as f64 / right.as_number().unwrap_or(f64::NAN))
+        }
+        _ => Err("times are added to and taken from times, and multiplied and divided by numbers"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -658,6 +683,40 @@ mod tests {
             (1_772_323_260, "20260301-0001"),
         ] {
             assert_eq!(date(seconds), shown, "{seconds}");
+        }
+    }
+
+    #[test]
+    fn times_are_calculated_exactly() {
+        let (ms, us) = (|n: u64| Value::Nanos(n * 1_000_000), |n: u64| Value::Nanos(n * 1_000));
+        assert_eq!(calculate_time('+', &ms(5), &us(1)), Ok(us(5001)));
+        assert_eq!(calculate_time('-', &ms(5), &us(1)), Ok(us(4999)));
+        assert_eq!(calculate_time('*', &ms(5), &Value::Int(3)), Ok(ms(15)));
+        assert_eq!(calculate_time('*', &Value::Real(0.5), &ms(5)), Ok(us(2500)));
+        assert_eq!(calculate_time('/', &ms(5), &Value::Int(2)), Ok(us(2500)));
+        assert_eq!(calculate_time('/', &ms(5), &Value::Int(0)), Err("division by zero"));
+        for (operator, left, right) in [
+            ('-', us(1), us(2)),
+            ('*', ms(1), Value::Int(-1)),
+            ('*', ms(1), Value::Int(i64::MAX)),
+            ('*', ms(1), Value::Real(-0.5)),
+        ] {
+            assert!(
+                calculate_time(operator, &left, &right).unwrap_err().contains("no time"),
+                "{left} {operator} {right}"
+            );
+        }
+        for (operator, left, right) in [
+            ('+', ms(1), Value::Int(1)),
+            ('*', ms(1), ms(1)),
+            ('/', Value::Int(1), ms(1)),
+            ('%', ms(1), ms(1)),
+            ('+', ms(1), Value::Text("a".into())),
+        ] {
+            assert!(
+                calculate_time(operator, &left, &right).unwrap_err().contains("added"),
+                "{left} {operator} {right}"
+            );
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Everything here is counted, nothing is derived: rates, means and percentiles are the summary's.
 
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 pub mod counters;
@@ -101,6 +102,62 @@ pub struct Run {
     pub failures: Vec<Failure>,
     /// What a reader must know about the figures.
     pub warnings: Vec<WarningRecord>,
+    /// What the workload asserts of the figures, in the order of the text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asserts: Vec<AssertRecord>,
+}
+
+/// What became of an `assert`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AssertRecord {
+    /// With the value of its limit: `read1.p99 < 5ms`.
+    pub text: String,
+    /// Of limit and value.
+    pub unit: String,
+    /// What the value is compared with.
+    pub limit: Figure,
+    /// What was found; none where there is nothing to compare.
+    pub value: Option<Figure>,
+    /// Whether it holds; none where it was not evaluated.
+    pub holds: Option<bool>,
+    /// Why there is no value.
+    pub reason: Option<String>,
+}
+
+/// A number that an `assert` compares.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Figure {
+    /// A count or nanoseconds.
+    Whole(u64),
+    /// A rate.
+    Real(f64),
+}
+
+impl Figure {
+    /// How it stands to another; none where one of them is no number.
+    pub fn compare(self, other: Figure) -> Option<Ordering> {
+        match (self, other) {
+            (Figure::Whole(a), Figure::Whole(b)) => Some(a.cmp(&b)),
+            (a, b) => a.real().partial_cmp(&b.real()),
+        }
+    }
+
+    fn real(self) -> f64 {
+        match self {
+            Figure::Whole(n) => n as f64,
+            Figure::Real(x) => x,
+        }
+    }
+}
+
+impl std::fmt::Display for Figure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Figure::Whole(n) => write!(f, "{n}"),
+            Figure::Real(x) => write!(f, "{x}"),
+        }
+    }
 }
 
 /// What one flowop did, all instances together.

@@ -3,7 +3,7 @@
 use super::table::Table;
 use super::{ending, line_of, plural};
 use crate::record::{Environment, Failure, Run, RunRecord, WorkloadRecord};
-use crate::summary::{Cell, Figures, METRICS, Row, RunSummary, Summary};
+use crate::summary::{Cell, Figures, METRICS, Row, RunSummary, Summary, assertion};
 use crate::units;
 use std::fmt::Write as _;
 
@@ -85,6 +85,9 @@ fn block(out: &mut String, run: &Run, summary: &RunSummary) {
     }
     for line in ending(run) {
         let _ = writeln!(out, "{line}");
+    }
+    for assert in &run.asserts {
+        let _ = writeln!(out, "{}", line_of(&assertion::line(assert)));
     }
     for warning in &run.warnings {
         let _ = writeln!(out, "warning: {} {}", line_of(&warning.code), line_of(&warning.message));

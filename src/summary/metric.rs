@@ -14,10 +14,51 @@ pub struct Metric {
     pub unit: &'static str,
     /// One line for people.
     pub help: &'static str,
+    /// What an `assert` compares it with.
+    pub limit: Limit,
     /// True where the text report has a column for it.
     pub in_table: bool,
     /// Its value.
     pub value: fn(&Figures) -> Cell,
+}
+
+/// What an `assert` compares a figure with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// A whole number.
+    Count,
+    /// A number.
+    Rate,
+    /// A time with its unit.
+    Time,
+}
+
+impl Metric {
+    /// What an `assert` may call it: the last part of its name, and what stands above its column.
+    pub fn spellings(&self) -> impl Iterator<Item = &'static str> {
+        let last = self.name.rsplit('.').next().unwrap_or(self.name);
+        std::iter::once(last).chain((self.header != last).then_some(self.header))
+    }
+}
+
+/// A figure as an `assert` names it.
+#[derive(Clone, Copy)]
+pub struct Asserted {
+    /// Which.
+    pub metric: &'static Metric,
+    /// The unit of its limit.
+    pub unit: &'static str,
+    /// Makes a number of that unit of one of the JSON document.
+    pub(super) divisor: f64,
+}
+
+/// The metric with this spelling. `MB/s` counts 10^6 bytes, as its column does.
+pub fn asserted(spelling: &str) -> Option<Asserted> {
+    let metric = METRICS.iter().find(|metric| metric.spellings().any(|known| known == spelling))?;
+    Some(match spelling {
+        "MB/s" => Asserted { metric, unit: "MB per second", divisor: 1e6 },
+        _ => Asserted { metric, unit: metric.unit, divisor: 1.0 },
+    })
 }
 
 /// A value, which knows how it is shown.
@@ -71,6 +112,7 @@ pub static METRICS: &[Metric] = &[
         header: "ops",
         unit: "operations",
         help: "operations that finished in the measured window",
+        limit: Limit::Count,
         in_table: true,
         value: |f| Cell::Count(f.counts.ops),
     },
@@ -79,6 +121,7 @@ pub static METRICS: &[Metric] = &[
         header: "ops/s",
         unit: "operations per second",
         help: "operations divided by the length of the measured window",
+        limit: Limit::Rate,
         in_table: true,
         value: |f| Cell::PerSecond(f.ops_per_s),
     },
@@ -87,14 +130,25 @@ pub static METRICS: &[Metric] = &[
         header: "MB/s",
         unit: "bytes per second",
         help: "bytes read and written, divided by the length of the measured window; MB is 10^6 bytes",
+        limit: Limit::Rate,
         in_table: true,
         value: |f| Cell::BytesPerSecond(f.bytes_per_s),
+    },
+    Metric {
+        name: "errors",
+        header: "errors",
+        unit: "operations",
+        help: "failed operations; a flowop's entry in the JSON document has them by the error's name",
+        limit: Limit::Count,
+        in_table: false,
+        value: |f| Cell::Count(f.counts.error_count()),
     },
     Metric {
         name: "latency_ns.mean",
         header: "mean",
         unit: "ns",
         help: "mean latency",
+        limit: Limit::Time,
         in_table: true,
         value: |f| nanos(f, |l| l.mean.round() as u64),
     },
@@ -103,6 +157,7 @@ pub static METRICS: &[Metric] = &[
         header: "stddev",
         unit: "ns",
         help: "standard deviation of the latency",
+        limit: Limit::Time,
         in_table: false,
         value: |f| nanos(f, |l| l.stddev.round() as u64),
     },
@@ -111,6 +166,7 @@ pub static METRICS: &[Metric] = &[
         header: "p50",
         unit: "ns",
         help: "median latency: half of the operations took at most this",
+        limit: Limit::Time,
         in_table: true,
         value: |f| nanos(f, |l| l.p50),
     },
@@ -119,6 +175,7 @@ pub static METRICS: &[Metric] = &[
         header: "p90",
         unit: "ns",
         help: "90 % of the operations took at most this",
+        limit: Limit::Time,
         in_table: false,
         value: |f| nanos(f, |l| l.p90),
     },
@@ -127,6 +184,7 @@ pub static METRICS: &[Metric] = &[
         header: "p95",
         unit: "ns",
         help: "95 % of the operations took at most this",
+        limit: Limit::Time,
         in_table: true,
         value: |f| nanos(f, |l| l.p95),
     },
@@ -135,6 +193,7 @@ pub static METRICS: &[Metric] = &[
         header: "p99",
         unit: "ns",
         help: "99 % of the operations took at most this",
+        limit: Limit::Time,
         in_table: true,
         value: |f| nanos(f, |l| l.p99),
     },
@@ -143,6 +202,7 @@ pub static METRICS: &[Metric] = &[
         header: "p99.9",
         unit: "ns",
         help: "99.9 % of the operations took at most this",
+        limit: Limit::Time,
         in_table: true,
         value: |f| nanos(f, |l| l.p99_9),
     },
@@ -151,6 +211,7 @@ pub static METRICS: &[Metric] = &[
         header: "p99.99",
         unit: "ns",
         help: "99.99 % of the operations took at most this",
+        limit: Limit::Time,
         in_table: false,
         value: |f| nanos(f, |l| l.p99_99),
     },
@@ -159,6 +220,7 @@ pub static METRICS: &[Metric] = &[
         header: "min",
         unit: "ns",
         help: "the shortest operation",
+        limit: Limit::Time,
         in_table: true,
         value: |f| nanos(f, |l| l.min),
     },
@@ -167,6 +229,7 @@ pub static METRICS: &[Metric] = &[
         header: "max",
         unit: "ns",
         help: "the longest operation",
+        limit: Limit::Time,
         in_table: true,
         value: |f| nanos(f, |l| l.max),
     },
@@ -194,6 +257,9 @@ mod tests {
 
     #[test]
     fn names_and_headers_are_unique() {
+        let spellings: Vec<&str> = METRICS.iter().flat_map(Metric::spellings).collect();
+        let distinct: std::collections::BTreeSet<&str> = spellings.iter().copied().collect();
+        assert_eq!(distinct.len(), spellings.len());
         for (at, metric) in METRICS.iter().enumerate() {
             assert!(METRICS[at + 1..].iter().all(|m| m.name != metric.name && m.header != metric.header));
         }

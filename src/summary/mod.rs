@@ -3,7 +3,9 @@
 //! A [`Summary`] is a pure function of a [`RunRecord`], so a saved record says the same as the run did.
 
 use crate::record::{Counts, FlowopClass, FlowopRecord, Histogram, Interval, IntervalCounts, Run, RunRecord};
+use std::collections::HashMap;
 
+pub mod assertion;
 pub mod metric;
 #[cfg(test)]
 pub(crate) mod sample;
@@ -165,7 +167,7 @@ impl RunSummary {
         let rows = run
             .flowops
             .iter()
-            .zip(labels(&run.flowops))
+            .zip(labels(&places(&run.flowops)))
             .map(|(flowop, label)| Row {
                 label,
                 class: flowop.class,
@@ -248,18 +250,30 @@ fn per_second(count: u64, nanos: u64) -> f64 {
     if nanos == 0 { 0.0 } else { count as f64 / (nanos as f64 / 1e9) }
 }
 
-/// A name for each flowop that no other has; see [`Row::label`].
-fn labels(flowops: &[FlowopRecord]) -> Vec<String> {
-    let qualified: Vec<String> = flowops.iter().map(|f| format!("{}.{}.{}", f.process, f.thread, f.name)).collect();
-    (0..flowops.len())
-        .map(|at| {
-            if flowops.iter().filter(|f| f.name == flowops[at].name).count() == 1 {
-                return flowops[at].name.clone();
-            }
-            let same = |upto: usize| qualified[..upto].iter().filter(|q| **q == qualified[at]).count();
-            if same(flowops.len()) == 1 { qualified[at].clone() } else { format!("{}#{}", qualified[at], same(at + 1)) }
-        })
-        .collect()
+/// Process, thread and name of each flowop.
+fn places(flowops: &[FlowopRecord]) -> Vec<[&str; 3]> {
+    flowops.iter().map(|f| [f.process.as_str(), f.thread.as_str(), f.name.as_str()]).collect()
+}
+
+/// A name for each flowop (process, thread, name) that no other has; see [`Row::label`].
+fn labels(flowops: &[[&str; 3]]) -> Vec<String> {
+    let (mut by_name, mut by_place) = (HashMap::new(), HashMap::new());
+    for flowop in flowops {
+        *by_name.entry(flowop[2]).or_insert(0) += 1;
+        *by_place.entry(flowop).or_insert(0) += 1;
+    }
+    let mut seen: HashMap<[&str; 3], usize> = HashMap::new();
+    let mut labels = Vec::with_capacity(flowops.len());
+    for flowop in flowops {
+        let number = seen.entry(*flowop).or_default();
+        *number += 1;
+        labels.push(match (by_name[flowop[2]], by_place[flowop]) {
+            (1, _) => flowop[2].to_owned(),
+            (_, 1) => flowop.join("."),
+            _ => format!("{}#{number}", flowop.join(".")),
+        });
+    }
+    labels
 }
 
 #[cfg(test)]
@@ -322,9 +336,9 @@ mod tests {
     #[test]
     fn a_label_is_as_short_as_it_can_be_and_never_that_of_another() {
         let mut flowops = sample::sample().runs.remove(0).flowops;
-        assert_eq!(labels(&flowops), ["reader.small.read1", "reader.large.read1", "delay1"]);
+        assert_eq!(labels(&places(&flowops)), ["reader.small.read1", "reader.large.read1", "delay1"]);
         flowops[1].thread = "small".into();
-        assert_eq!(labels(&flowops), ["reader.small.read1#1", "reader.small.read1#2", "delay1"]);
+        assert_eq!(labels(&places(&flowops)), ["reader.small.read1#1", "reader.small.read1#2", "delay1"]);
     }
 
     #[test]

@@ -66,6 +66,7 @@ fn run() -> Run {
                       larger $nfiles."
                 .into(),
         }],
+        asserts: vec![],
     }
 }
 

@@ -141,7 +141,7 @@ fn never_executed(run: &Run) -> Option<String> {
     let idle: Vec<String> = run
         .flowops
         .iter()
-        .zip(super::labels(&run.flowops))
+        .zip(super::labels(&super::places(&run.flowops)))
         // Where all operations of a flowop failed, W004 says so.
         .filter(|(f, _)| f.class.is_io() && f.counts.ops == 0 && f.counts.error_count() == 0)
         .map(|(f, label)| match (f.counts.in_flight, f.counts.skipped) {

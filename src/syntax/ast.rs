@@ -1,6 +1,6 @@
 //! What was written: the tree of a workload's text. Every node has its place.
 
-use crate::attribute::Value;
+use crate::attribute::{Relation, Value};
 use crate::source::{Span, Spanned};
 
 /// A whole workload.
@@ -46,6 +46,15 @@ pub enum Statement {
         /// What is carried out for each of them.
         body: Vec<Spanned<Statement>>,
     },
+    /// `assert FLOWOP.METRIC < LIMIT`.
+    Assert {
+        /// The flowop and its metric, `readfile1.p99`.
+        subject: Spanned<Expression>,
+        /// None where it could not be read, and was reported.
+        relation: Option<Relation>,
+        /// What the metric is compared with.
+        limit: Spanned<Expression>,
+    },
     /// Any other command: its word and its arguments (`echo`, `usage`, `create`, `psrun`, `eventgen`, `sleep`, …).
     Command {
         /// `echo`.
@@ -62,11 +71,11 @@ pub enum Statement {
 pub struct Block {
     /// From the opening to the closing brace.
     pub span: Span,
-    /// Threads of a process, flowops of a thread.
+    /// Threads of a process, flowops and mixes of a thread.
     pub items: Vec<Spanned<Item>>,
 }
 
-/// A thread or a flowop.
+/// A thread, a flowop or a mix.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Item {
     /// `thread attributes { flowops }`.
@@ -82,6 +91,13 @@ pub enum Item {
         kind: Spanned<String>,
         /// In the order written.
         attributes: Vec<Attribute>,
+    },
+    /// `mix attributes { flowops and mixes }`.
+    Mix {
+        /// In the order written.
+        attributes: Vec<Attribute>,
+        /// What one is chosen of.
+        block: Block,
     },
 }
 

@@ -12,7 +12,7 @@
 
 use super::grammar::Rule;
 use super::{Ast, Attribute, Block, COMMANDS, Expression, Item, Statement};
-use crate::attribute::Value;
+use crate::attribute::{Relation, Value};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::source::{SourceFile, Span, Spanned};
 use crate::units;
@@ -85,6 +85,7 @@ impl Builder<'_> {
             Rule::run => Some(Statement::Run(self.value(pair.into_inner()))),
             Rule::command => Some(self.command(pair)),
             Rule::foreach => self.foreach(pair),
+            Rule::assert => self.assert(pair),
             Rule::stray_brace => {
                 let at = span(&pair);
                 self.mistake(|_| Diagnostic::error(at, "this '}' closes nothing", "no block is open here"));
@@ -201,9 +202,9 @@ impl Builder<'_> {
         let word = &text[..head(text)];
         self.mistake(|_| {
             let label = "a command is expected here";
-            if word == "thread" || word == "flowop" {
+            if ["thread", "flowop", "mix"].contains(&word) {
                 return Diagnostic::error(at, format!("this {word} stands outside of a block"), label)
-                    .help("threads stand in the braces of a process, flowops in those of a thread");
+                    .help("threads stand in the braces of a process, flowops and mixes in those of a thread");
             }
             if !is_word(word) {
                 let found = Diagnostic::error(at, unexpected(text), label);
@@ -310,6 +311,56 @@ impl Builder<'_> {
         Some(Statement::Define { what, attributes, block })
     }
 
+    fn assert(&mut self, pair: Pair<'_, Rule>) -> Option<Statement> {
+        let whole = span(&pair);
+        let mut inner = pair.into_inner().peekable();
+        let first = inner.next()?;
+        if first.as_rule() != Rule::argument {
+            self.misfit(whole, &first, "assert", "a flowop and its metric, such as read1.p99,", |_| None);
+            return None;
+        }
+        let at = span(&first);
+        let subject = self.value(first.into_inner()).unwrap_or(Spanned::new(Expression::Invalid, at));
+        let invalid = Spanned::new(Expression::Invalid, at);
+        let sign = inner.next()?;
+        let wanted = "expected <, <=, >, >=, == or !=";
+        if sign.as_rule() != Rule::relation {
+            self.mistake(|file| {
+                let message = format!("a comparison is expected after {}", clip(file.slice(at)));
+                Diagnostic::error(at, message, format!("{wanted} after this")).help("such as: assert read1.p99 < 5ms")
+            });
+            // Whatever stands there instead, it is no second mistake.
+            self.value(inner);
+            return Some(Statement::Assert { subject, relation: None, limit: invalid });
+        }
+        let place = span(&sign);
+        let relation =
+            Relation::ALL.iter().find(|(written, _)| *written == sign.as_str()).map(|(_, relation)| *relation);
+        if relation.is_none() {
+            let sign = sign.as_str();
+            self.mistake(|_| {
+                let found = Diagnostic::error(place, format!("'{}' compares nothing", clip(sign)), wanted);
+                match sign {
+                    "=" => found.help("to compare for equality, write =="),
+                    "=<" => found.help("did you mean '<='?"),
+                    "=>" => found.help("did you mean '>='?"),
+                    "<>" => found.help("did you mean '!='?"),
+                    _ => found,
+                }
+            });
+        }
+        if inner.peek().is_none_or(|pair| pair.as_rule() == Rule::no_value) {
+            let sign = sign.as_str();
+            self.mistake(|_| {
+                let message = format!("a value is expected after '{}'", clip(sign));
+                Diagnostic::error(place, message, "a value is expected after this")
+            });
+            return Some(Statement::Assert { subject, relation, limit: invalid });
+        }
+        let limit = self.value(inner).unwrap_or(invalid);
+        Some(Statement::Assert { subject, relation, limit })
+    }
+
     fn command(&mut self, pair: Pair<'_, Rule>) -> Statement {
         let whole = span(&pair);
         let mut inner = pair.into_inner().peekable();
@@ -339,8 +390,22 @@ impl Builder<'_> {
         for pair in pair.into_inner() {
             let (at, text) = (span(&pair), pair.as_str());
             match pair.as_rule() {
+                Rule::thread if owner == "mix" => self.mistake(|_| {
+                    let word = Span::new(at.start, at.start + "thread".len());
+                    Diagnostic::error(word, "a thread cannot stand in a mix", "a flowop, a mix or '}' is expected here")
+                }),
                 Rule::thread => items.push(Spanned::new(self.thread(pair), at)),
                 Rule::flowop => items.extend(self.flowop(pair).map(|item| Spanned::new(item, at))),
+                Rule::mix => items.push(Spanned::new(self.mix(pair), at)),
+                Rule::mixes_too_deep => {
+                    self.too_deep = Some(at);
+                    let open = Span::new(whole.start, whole.start + 1);
+                    self.mistake(|_| {
+                        Diagnostic::error(open, "mixes stand more than 16 deep in each other", "this one is too many")
+                    });
+                }
+                Rule::unclosed
+                    if self.too_deep.is_some_and(|deep| whole.start < deep.start && deep.end <= at.start) => {}
                 Rule::unclosed => self.mistake(|file| {
                     let (line, _) = file.line_column(whole.start);
                     let open = Span::new(whole.start, whole.start + 1);
@@ -366,7 +431,7 @@ impl Builder<'_> {
                         unexpected(text),
                         "a thread, a flowop or '}' is expected here",
                     )
-                    .near(&clip(word), ["thread", "flowop"])
+                    .near(&clip(word), ["thread", "flowop", "mix"])
                 }),
             }
         }
@@ -390,6 +455,25 @@ impl Builder<'_> {
                     )
                 });
                 Item::Thread { attributes, block: Block { span: Span::new(whole.end, whole.end), items: Vec::new() } }
+            }
+        }
+    }
+
+    fn mix(&mut self, pair: Pair<'_, Rule>) -> Item {
+        let whole = span(&pair);
+        let mut inner = pair.into_inner().peekable();
+        let attributes = self.attributes(&mut inner);
+        match inner.next() {
+            Some(pair) if pair.as_rule() != Rule::no_block => Item::Mix { attributes, block: self.block(pair, "mix") },
+            _ => {
+                self.mistake(|_| {
+                    Diagnostic::error(
+                        Span::new(whole.start, whole.start + "mix".len()),
+                        "this mix has no block",
+                        "'{', flowops and '}' are expected after its attributes",
+                    )
+                });
+                Item::Mix { attributes, block: Block { span: Span::new(whole.end, whole.end), items: Vec::new() } }
             }
         }
     }

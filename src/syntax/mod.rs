@@ -25,7 +25,7 @@ mod grammar {
 }
 
 /// Every word that begins a statement, in the order of the grammar's rule `keyword`.
-pub const COMMANDS: [&str; 31] = [
+pub const COMMANDS: [&str; 32] = [
     "set",
     "define",
     "run",
@@ -57,6 +57,7 @@ pub const COMMANDS: [&str; 31] = [
     "vars",
     "version",
     "warmup",
+    "assert",
 ];
 
 /// Reads a whole text. All mistakes in it go to `diagnostics`; the tree holds what could be read all the same. What it

@@ -33,6 +33,10 @@ pub(super) fn statement(statement: &mut Spanned<Statement>, by: usize) {
             values.iter_mut().for_each(|value| expression(value, by));
             body.iter_mut().for_each(|inner| self::statement(inner, by));
         }
+        Statement::Assert { subject, relation: _, limit } => {
+            expression(subject, by);
+            expression(limit, by);
+        }
         Statement::Command { word, arguments, attributes } => {
             span(&mut word.span, by);
             arguments.iter_mut().for_each(|argument| expression(argument, by));
@@ -47,7 +51,7 @@ fn block(block: &mut Block, by: usize) {
     for item in items {
         span(&mut item.span, by);
         match &mut item.value {
-            Item::Thread { attributes, block } => {
+            Item::Thread { attributes, block } | Item::Mix { attributes, block } => {
                 list(attributes, by);
                 self::block(block, by);
             }

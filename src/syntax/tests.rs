@@ -64,6 +64,10 @@ fn statement(s: &Statement) -> String {
             let body: Vec<String> = body.iter().map(|s| statement(&s.value)).collect();
             format!("foreach {} in {} {{ {} }}", variable.value, values.join(", "), body.join("; "))
         }
+        Statement::Assert { subject, relation, limit } => {
+            let relation = relation.map_or_else(|| "!".to_owned(), |relation| relation.to_string());
+            format!("assert {} {relation} {}", expression(subject), expression(limit))
+        }
         Statement::Command { word, arguments, attributes } => {
             let arguments: String = arguments.iter().map(|a| " ".to_owned() + &expression(a)).collect();
             let attributes = if attributes.is_empty() { String::new() } else { " : ".to_owned() + &list(attributes) };
@@ -76,6 +80,7 @@ fn block(block: &Block) -> String {
     let item = |item: &Spanned<Item>| match &item.value {
         Item::Thread { attributes, block } => format!("thread {}{}", list(attributes), self::block(block)),
         Item::Flowop { kind, attributes } => format!("flowop {} {}", kind.value, list(attributes)),
+        Item::Mix { attributes, block } => format!("mix {}{}", list(attributes), self::block(block)),
     };
     format!(" {{ {} }}", block.items.iter().map(item).collect::<Vec<_>>().join("; "))
 }
@@ -391,7 +396,7 @@ fn an_unknown_command_is_skipped_up_to_the_next_known_one() {
     3:5 unknown command 'soon' | a command is expected here
     5:1 unexpected variable $x | a command is expected here | to give a variable its value, write: set $x=...
     6:7 unexpected character ';' | a command is expected here
-    8:1 this thread stands outside of a block | a command is expected here | threads stand in the braces of a process, flowops in those of a thread
+    8:1 this thread stands outside of a block | a command is expected here | threads stand in the braces of a process, flowops and mixes in those of a thread
     11:1 unexpected ')' | a command is expected here
     "#);
 }
@@ -578,6 +583,78 @@ fn nesting_has_an_end() {
 }
 
 #[test]
+fn a_mix_is_an_item_of_flowops_and_mixes() {
+    assert_eq!(
+        tree(
+            "define process name=p { thread name=t { mix name=access, iters=2 {\n flowop read name=r,weight=70\n mix weight=0.5 { flowop a name=b }\n } flowop c name=d } }"
+        ),
+        "define process name=\"p\" { thread name=\"t\" { mix name=\"access\", iters=2 { flowop read name=\"r\", weight=70; mix weight=0.5 { flowop a name=\"b\" } }; flowop c name=\"d\" } }\n"
+    );
+    assert_eq!(
+        tree("define flowop name=c\n{ flowop a name=b\n mix { flowop a name=b } }\nrun"),
+        "define flowop name=\"c\" { flowop a name=\"b\"; mix  { flowop a name=\"b\" } }\nrun\n"
+    );
+    // The word means nothing elsewhere.
+    assert_eq!(
+        tree(
+            "set $mix=mix\ndefine fileset name=mix,mix=1\ndefine process name=mix { thread name=mix { flowop mix name=mix\nmix name=m { } } }\necho mix\nload mix\nrun"
+        ),
+        "set mix = \"mix\"\ndefine fileset name=\"mix\", mix=1\n\
+         define process name=\"mix\" { thread name=\"mix\" { flowop mix name=\"mix\"; mix name=\"m\" {  } } }\n\
+         echo \"mix\"\nload \"mix\"\nrun\n"
+    );
+}
+
+#[test]
+fn mistakes_in_a_mix_are_those_of_any_block() {
+    let within = |mix: &str| mistakes(&format!("define process name=p {{ thread name=t {{\n{mix}\n}} }}\nrun"));
+    insta::assert_snapshot!(within("mix name=m {\nflwop read name=r\nsleep 5\nflowop read name=s }"), @r"
+    3:1 unexpected word 'flwop' | a thread, a flowop or '}' is expected here | did you mean 'flowop'?
+    4:1 the command 'sleep' cannot stand in a block | a thread, a flowop or '}' is expected here
+    ");
+    insta::assert_snapshot!(within("mix name=m { flowop read name=r"), @"1:23 the block opened at line 1 is not closed | this '{' has no '}'");
+    insta::assert_snapshot!(within("mix name=m { thread name=u { flowop read name=r } }"), @"2:14 a thread cannot stand in a mix | a flowop, a mix or '}' is expected here");
+    insta::assert_snapshot!(within("mix name=m\nflowop read name=r }"), @"3:1 the block of this mix is not opened | a '{' is expected before this");
+    insta::assert_snapshot!(within("mix name=m"), @"2:1 this mix has no block | '{', flowops and '}' are expected after its attributes");
+    insta::assert_snapshot!(within("mxi name=m { flowop read name=r }"), @"2:1 unexpected word 'mxi' | a thread, a flowop or '}' is expected here | did you mean 'mix'?");
+    insta::assert_snapshot!(mistakes("mix name=m { flowop read name=r }\nrun 1"), @"1:1 this mix stands outside of a block | a command is expected here | threads stand in the braces of a process, flowops and mixes in those of a thread");
+    for (depth, sound) in [(16, true), (17, false), (100_000, false)] {
+        let found = within(&format!("{}flowop a name=b{}", "mix {".repeat(depth), "}".repeat(depth)));
+        assert_eq!(found.lines().count(), usize::from(!sound), "{depth} {found}");
+        assert_eq!(found.contains("mixes stand more than 16 deep"), !sound, "{depth}");
+    }
+}
+
+#[test]
+fn an_assert_has_a_subject_a_relation_and_a_limit() {
+    insta::assert_snapshot!(tree("assert r.p99 < 5ms\nassert r.p99.9<=$x*2 assert a.b.c.ops/s >= 1.5\nassert \"a b\".max\n!=\n$limit assert ${x}r.ops == (1 + 2) * 3\nrun"), @r#"
+    assert "r.p99" < 5000000ns
+    assert "r.p99.9" <= ($x * 2)
+    assert "a.b.c.ops/s" >= 1.5
+    assert ["a b" ".max"] != $limit
+    assert [$x "r.ops"] == ((1 + 2) * 3)
+    run
+    "#);
+    insta::assert_snapshot!(mistakes("assert\nassert r.p99 5ms\nassert r.p99\nassert r.p99 = 5ms\nassert r.p99 => 5ms\nassert r.p99 <> 5\nassert r.p99 <\nassert < 5\nassert r.p99 <<< 5\nassert r.p99 < 5qs\nassert {a} < 5\nrun 1"), @r"
+    1:1 nothing follows 'assert' | a flowop and its metric, such as read1.p99, is expected after this
+    2:8 a comparison is expected after r.p99 | expected <, <=, >, >=, == or != after this | such as: assert read1.p99 < 5ms
+    3:8 a comparison is expected after r.p99 | expected <, <=, >, >=, == or != after this | such as: assert read1.p99 < 5ms
+    4:14 '=' compares nothing | expected <, <=, >, >=, == or != | to compare for equality, write ==
+    5:14 '=>' compares nothing | expected <, <=, >, >=, == or != | did you mean '>='?
+    6:14 '<>' compares nothing | expected <, <=, >, >=, == or != | did you mean '!='?
+    7:14 a value is expected after '<' | a value is expected after this
+    8:8 unexpected character '<' | a flowop and its metric, such as read1.p99, is expected here
+    9:14 '<<<' compares nothing | expected <, <=, >, >=, == or !=
+    10:16 'qs' in '5qs' is no unit: sizes end in k, m, g or t, times in ns, us, ms, s, min or h | a number is expected here
+    11:8 unexpected '{' | a flowop and its metric, such as read1.p99, is expected here
+    ");
+    assert_eq!(
+        lines(&read("assert r.p99 = 5\nassert r.p99\nrun").1),
+        "assert \"r.p99\" ! 5\nassert \"r.p99\" ! !\nrun\n"
+    );
+}
+
+#[test]
 fn garbage_is_refused_at_once_and_in_few_words() {
     const SIZE: usize = 1 << 18;
     for piece in [
@@ -620,6 +697,14 @@ fn garbage_is_refused_at_once_and_in_few_words() {
         "-",
         "1+",
         "set $a=1 +",
+        "mix{",
+        "mix {mix\n",
+        "define a{thread{mix{",
+        "mix #\n",
+        "assert ",
+        "assert a",
+        "assert a<",
+        "assert a < b +",
         "define a b=c d=e\n",
         "define a b=c\nd,",
         "define é é=é\né=",
@@ -632,6 +717,11 @@ fn garbage_is_refused_at_once_and_in_few_words() {
         assert!(found.sorted().iter().all(|finding| finding.message.len() < 300), "{piece:?}");
         assert!(taken < Duration::from_secs(10), "{piece:?} took {taken:?}");
     }
+    // Commands in as many open blocks as there can be.
+    let text = format!("define a{{thread{{{}{}", "mix{".repeat(16), "\nset $x=1".repeat(SIZE / 10));
+    let start = Instant::now();
+    assert!(read(&text).2.sorted().len() <= 51);
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
     assert!(mistakes(&"}\n".repeat(1000)).contains("950 more mistakes are not shown"));
 }
 
@@ -674,6 +764,11 @@ fn token() -> impl Strategy<Value = &'static str> {
         "fileset",
         "thread",
         "flowop",
+        "mix",
+        "mix {",
+        "assert",
+        "<",
+        ">=",
         "name",
         "read",
         "$a",
