@@ -9,6 +9,7 @@ mod docs;
 mod exact;
 mod layers;
 mod library;
+mod names;
 mod real;
 mod regressions;
 mod signals;

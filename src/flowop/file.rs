@@ -102,12 +102,18 @@ impl Choice {
         }
     }
 
+    /// An existing file, in use from now on.
+    #[inline]
+    pub(super) fn choose(&mut self, thread: &mut Thread<'_>) -> Result<FileRef, End> {
+        let set = self.set()?;
+        let index = self.index();
+        thread.pick_existing(set, self.opennext, index)
+    }
+
     /// An existing file, in use from now on, with its path set.
     #[inline]
     pub(super) fn pick(&mut self, thread: &mut Thread<'_>) -> Result<FileRef, End> {
-        let set = self.set()?;
-        let index = self.index();
-        let file = thread.pick_existing(set, self.opennext, index)?;
+        let file = self.choose(thread)?;
         thread.set_path(file);
         Ok(file)
     }

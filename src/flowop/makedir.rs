@@ -1,7 +1,7 @@
 //! `makedir`: makes a leaf directory.
 
 use super::{
-    Amount, Broken, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes,
+    Amount, Broken, Build, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes,
 };
 
 pub(super) static DEF: FlowopDef = FlowopDef {
@@ -11,24 +11,30 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     effect: Effect::Names,
     summary: "makes the next leaf directory of the set that does not exist",
     attributes: &[attributes::SET, attributes::INDEX],
-    build: |build| {
-        let index = build.attributes.get("indexed").map(|_| build.amount("indexed", 0));
-        Box::new(MakeDir { set: build.attributes.fileset("filesetname").unwrap_or(0), index, at: None })
-    },
+    build: |build| MakeDir::build(build, Kind::Leafdir),
 };
 
-struct MakeDir {
+/// Makes directories of one kind.
+pub(super) struct MakeDir {
+    kind: Kind,
     set: usize,
     index: Option<Amount>,
     at: Option<FileRef>,
 }
 
+impl MakeDir {
+    pub(super) fn build(build: &Build<'_>, kind: Kind) -> Box<dyn Flowop> {
+        let index = build.attributes.get("indexed").map(|_| build.amount("indexed", 0));
+        Box::new(MakeDir { kind, set: build.attributes.fileset("filesetname").unwrap_or(0), index, at: None })
+    }
+}
+
 impl Flowop for MakeDir {
     fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
         let index = self.index.as_mut().map(Amount::draw);
-        let leafdir = thread.claim_absent(self.set, Kind::Leafdir, index)?;
-        thread.set_leafdir_path(leafdir);
-        self.at = Some(leafdir);
+        let directory = thread.claim_absent(self.set, self.kind, index)?;
+        thread.set_directory_path(self.kind, directory);
+        self.at = Some(directory);
         Ok(Turn::Go)
     }
 
@@ -39,18 +45,18 @@ impl Flowop for MakeDir {
 
     fn finish(&mut self, thread: &mut Thread<'_>, result: &Result<Moved, Broken>) {
         let Some(FileRef { set, entry }) = self.at else { return };
-        let leafdirs = thread.sets[set].pool.leafdirs();
+        let directories = self.kind.entries(&thread.sets[set].pool);
         if result.is_ok() {
-            leafdirs.created(entry);
-            leafdirs.release(entry);
+            directories.created(entry);
+            directories.release(entry);
         } else {
-            leafdirs.abandon(entry);
+            directories.abandon(entry);
         }
     }
 
     fn cancel(&mut self, thread: &mut Thread<'_>) {
         if let Some(FileRef { set, entry }) = self.at {
-            thread.sets[set].pool.leafdirs().abandon(entry);
+            self.kind.entries(&thread.sets[set].pool).abandon(entry);
         }
     }
 

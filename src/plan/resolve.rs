@@ -578,6 +578,7 @@ impl<'a> Resolver<'a, '_> {
         });
         let mut processes: Vec<ProcessPlan> = (0..self.processes.len()).filter_map(|at| self.process(at)).collect();
         self.bind_instances(&mut processes);
+        self.check_room(&processes);
         let none = !processes.is_empty() && processes.iter().all(|process| process.instances == 0);
         // A number that could not be read is reported already.
         if none && !self.scope.diagnostics.has_errors() {
@@ -842,6 +843,30 @@ impl<'a> Resolver<'a, '_> {
         }
     }
 
+    /// Warns of flowops that make names for files that are there, in sets where every name exists and none is removed.
+    fn check_room(&mut self, processes: &[ProcessPlan]) {
+        let flowops = || processes.iter().flat_map(|process| &process.threads).flat_map(|thread| &thread.flowops);
+        let target = |flowop: &FlowopPlan| flowop.attributes.fileset("filesetname");
+        let source = |flowop: &FlowopPlan| flowop.attributes.fileset("source").or_else(|| target(flowop));
+        for flowop in flowops() {
+            let makes = attribute::find(flowop.def().attributes(), "source").is_some();
+            let (Some(set), Some(span)) = (target(flowop), flowop.attributes.span("filesetname")) else { continue };
+            let spec = &self.specs[set];
+            let frees = |other: &FlowopPlan| match other.def().effect {
+                Effect::Removes => target(other).is_none_or(|removed| removed == set),
+                Effect::Moves => source(other) == Some(set) && target(other) != Some(set),
+                _ => false,
+            };
+            if !makes || !spec.is_full() || flowops().any(frees) {
+                continue;
+            }
+            let message = format!("{} {} finds no name that is free in '{}'", flowop.kind, flowop.name, spec.name);
+            let diagnostic = Diagnostic::warning(span, message, "all its entries exist from the start");
+            let help = "give the fileset more entries than are preallocated (prealloc below 100)";
+            self.push(diagnostic.help(help));
+        }
+    }
+
     fn unknown_flowop(&mut self, kind: &Spanned<String>) {
         if flowop::PLANNED.contains(&kind.value.as_str()) {
             return self.push(Diagnostic::not_supported(kind.span, format!("the flowop '{}'", kind.value)));
@@ -899,11 +924,13 @@ impl<'a> Resolver<'a, '_> {
             let spec = &self.specs[set as usize];
             let (word, does) = match (def.effect, def.class) {
                 (Effect::Writes, _) if spec.readonly => ("readonly", "writes"),
+                (Effect::Attributes, _) if spec.readonly => ("readonly", "changes attributes"),
                 (_, FlowopClass::Read) if spec.writeonly && !spec.readonly => ("writeonly", "reads"),
                 _ => continue,
             };
             let message = format!("{} {name} {does}, and the fileset '{}' is {word}", def.name, spec.name);
-            self.push(Diagnostic::error(span, message, format!("{does} a {word} fileset")));
+            let of = if def.effect == Effect::Attributes { "of a" } else { "a" };
+            self.push(Diagnostic::error(span, message, format!("{does} {of} {word} fileset")));
         }
     }
 
