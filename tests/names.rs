@@ -287,6 +287,11 @@ fn extended_attributes_are_set_and_read() {
 
     let bench = Bench::new(&one_thread(&set("a", 100), "flowop getxattr name=g,filesetname=a"));
     bench.run().exits(1).says("ENODATA").says("a setxattr has to set it first");
+
+    // By name; those by descriptor are the controller's too, for its marks.
+    if let Some((_, seen)) = traced(Bench::new(&text), &["setxattr", "getxattr", "listxattr"]) {
+        assert_eq!(seen, [40; 3]);
+    }
 }
 
 #[test]
