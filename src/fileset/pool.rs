@@ -345,7 +345,7 @@ impl<'a> Entries<'a> {
         let mut w = from as usize / 64;
         let mut mask = u64::MAX << (from % 64);
         while w < end {
-            looked();
+            looked(Some(w));
             let word = self.of_kind(kind, w, self.bits[w].load(SeqCst)) & mask;
             if word != 0 {
                 let entry = w as u64 * 64 + u64::from(word.trailing_zeros());
@@ -359,7 +359,7 @@ impl<'a> Entries<'a> {
             let mut s = w / 64;
             let mut flags = summary[s].load(SeqCst) & (u64::MAX << (w % 64));
             while flags == 0 {
-                looked();
+                looked(None);
                 s += 1;
                 if s * 64 >= end {
                     return None;
@@ -446,11 +446,12 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// Counts the words that a search looks at, for the tests.
+/// Tells the tests of each word that a search looks at: which one of the bitmap, or none for one of a summary.
 #[inline]
-fn looked() {
+fn looked(word: Option<usize>) {
     #[cfg(test)]
-    tests::LOOKED.with(|n| n.set(n.get() + 1));
+    tests::looked(word);
+    let _ = word;
 }
 
 /// Where the parts of a set of entries lie, in bytes from the start of the pool.
@@ -692,11 +693,22 @@ mod tests {
     use super::super::layout::tests::{plan, spec};
     use super::*;
     use proptest::prelude::*;
-    use std::cell::Cell;
+    use std::cell::{Cell, RefCell};
     use std::collections::BTreeSet;
 
+    type BeforeLook = Box<dyn FnMut(usize)>;
+
     thread_local! {
-        pub(super) static LOOKED: Cell<u64> = const { Cell::new(0) };
+        static LOOKED: Cell<u64> = const { Cell::new(0) };
+        /// Is done before each look at a word of the bitmap.
+        static BEFORE_LOOK: RefCell<Option<BeforeLook>> = const { RefCell::new(None) };
+    }
+
+    pub(super) fn looked(word: Option<usize>) {
+        LOOKED.with(|n| n.set(n.get() + 1));
+        if let Some(word) = word {
+            BEFORE_LOOK.with_borrow_mut(|before| before.iter_mut().for_each(|before| before(word)));
+        }
     }
 
     /// A pool of `count` files, flat, those of `existing` on the disk.
@@ -1085,6 +1097,34 @@ mod tests {
         assert_eq!((pool.files().existing(), other.files().existing()), (1, 1));
         // Nothing of the claims is left.
         assert_eq!((pool.files().indexed_absent(2), other.files().indexed_delete(1)), (Pick::Entry(2), Pick::Entry(1)));
+    }
+
+    #[test]
+    fn a_search_that_a_move_runs_away_from_does_not_say_that_there_is_nothing() {
+        let (region, shape) = region(256, |i| i != 0);
+        let region: &'static Region = Box::leak(Box::new(region));
+        let files = *Pool::attach(region, LINE, shape).files();
+        let mut absent = 0;
+        BEFORE_LOOK.set(Some(Box::new(move |word| {
+            // Always two words away from where the search is.
+            let next = (word as u32 + 2) % 4 * 64;
+            if next != absent {
+                assert!(files.take(absent, 0, BUSY) && files.take(next, EXISTS, EXISTS | BUSY));
+                files.moved(next, absent);
+                absent = next;
+            }
+        })));
+        let found = files.indexed_absent(0);
+        BEFORE_LOOK.set(None);
+        assert_eq!(found, Pick::Busy);
+        assert!(matches!(files.indexed_absent(0), Pick::Entry(_)));
+        // Now none is absent but the one that is claimed; and then none at all.
+        let Some(claimed) = (0..256).find(|i| !files.exists(*i)) else { panic!("none is claimed") };
+        assert_eq!(files.indexed_absent(0), Pick::Busy);
+        files.created(claimed);
+        assert_eq!(files.indexed_absent(0), Pick::Nothing);
+        files.moves.fetch_add(1, SeqCst);
+        assert_eq!(files.indexed_absent(0), Pick::Busy, "a move is under way");
     }
 
     #[test]
