@@ -14,6 +14,7 @@ mod layers;
 mod library;
 mod pacing;
 mod mix;
+mod names;
 mod real;
 mod regressions;
 mod signals;

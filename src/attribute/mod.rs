@@ -41,6 +41,10 @@ pub enum Kind {
     Pick(Picked),
     /// A share of a whole that all shares add up to: 0 to 10^6, kept in millionths.
     Weight,
+    /// Permissions of a file: octal digits, `0640`, 0 to 0777.
+    Mode,
+    /// The name of an extended attribute, with its namespace: `user.test`.
+    ExtendedAttribute,
 }
 
 /// Of what entries one is picked.
@@ -50,10 +54,15 @@ pub enum Picked {
     Files,
     /// The leaf directories.
     Leafdirs,
+    /// The directories that hold files; how many there are shows in the layout.
+    Homes,
 }
 
 /// The words that [`Kind::Pick`] takes.
 pub const PICKS: [&str; 2] = ["rotation", "random"];
+
+/// Where the trees that wlrun makes have their mark. No flowop sets this one.
+const MARK: &str = "user.wlrun";
 
 impl Kind {
     /// What a message says was expected.
@@ -75,6 +84,10 @@ impl Kind {
             Kind::Variable => "a random variable".into(),
             Kind::Pick(_) => format!("{} or a random variable", PICKS.join(", ")),
             Kind::Weight => "a number, 0 to 1000000, such as 70 or 0.5".into(),
+            Kind::Mode => "permissions in octal, 0 to 0777, such as 0640".into(),
+            Kind::ExtendedAttribute => {
+                format!("the name of an extended attribute, other than {MARK}, with its namespace, such as user.test")
+            }
         }
     }
 }
@@ -211,8 +224,29 @@ impl AttributeDef {
                 .filter(|(x, millionths)| (0.0..=1e12).contains(millionths) && (*x == 0.0) == (*millionths == 0.0))
                 .map(|(_, millionths)| Typed::Number(millionths as u64))
                 .ok_or_else(expected),
+            Kind::Mode => {
+                // 0640 without quotes is the number 640: its digits are meant.
+                let digits = match value {
+                    Value::Text(text) => text.clone(),
+                    Value::Int(n) => n.to_string(),
+                    _ => return Err(expected()),
+                };
+                let octal = digits.bytes().all(|digit| (b'0'..=b'7').contains(&digit));
+                let mode = u64::from_str_radix(&digits, 8).ok().filter(|mode| octal && *mode <= 0o777);
+                mode.map(Typed::Number).ok_or_else(expected)
+            }
+            Kind::ExtendedAttribute => match value {
+                Value::Text(text) if is_attribute_name(text) => Ok(Typed::Text(text.clone())),
+                _ => Err(expected()),
+            },
         }
     }
+}
+
+/// True for a name that an extended attribute can have, other than that of the mark.
+fn is_attribute_name(text: &str) -> bool {
+    let parts = text.split_once('.').is_some_and(|(namespace, name)| !namespace.is_empty() && !name.is_empty());
+    parts && text.len() <= 255 && !text.contains('\0') && text != MARK
 }
 
 /// The declaration that `written` names.
@@ -380,6 +414,28 @@ mod tests {
         assert_eq!(read(Kind::Pick(Picked::Files), Value::Random(VariableId(3))), Ok(Typed::Random(VariableId(3))));
         for wrong in [Value::Text("rotate".into()), Value::Int(3), Value::Flag(true)] {
             assert_eq!(read(Kind::Pick(Picked::Files), wrong), Err("rotation, random or a random variable".into()));
+        }
+    }
+
+    #[test]
+    fn permissions_are_octal_with_or_without_quotes() {
+        let text = |text: &str| Value::Text(text.into());
+        for (value, mode) in [(text("0640"), 0o640), (Value::Int(640), 0o640), (text("0"), 0), (Value::Int(777), 0o777)]
+        {
+            assert_eq!(read(Kind::Mode, value), Ok(Typed::Number(mode)));
+        }
+        for value in [text("0888"), text("1000"), text(""), text("+7"), text("rw"), Value::Int(-1), Value::Int(648)] {
+            assert!(read(Kind::Mode, value.clone()).is_err(), "{value}");
+        }
+    }
+
+    #[test]
+    fn an_extended_attribute_has_a_namespace_and_is_not_the_mark() {
+        let name = |text: &str| read(Kind::ExtendedAttribute, Value::Text(text.into()));
+        assert_eq!(name("user.wlrun.test"), Ok(Typed::Text("user.wlrun.test".into())));
+        let long = format!("user.{}", "x".repeat(251));
+        for wrong in ["user.wlrun", "user.", ".x", "x", "", "user.\0", &long] {
+            assert!(name(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -21,8 +21,29 @@ pub(super) static DEF: EngineDef = EngineDef {
 };
 
 /// Calls that a script may name.
-const CALLS: &[&str] =
-    &["open", "close", "unlink", "mkdir", "rmdir", "list", "stat", "fsync", "read", "write", "seek", "advise"];
+const CALLS: &[&str] = &[
+    "open",
+    "close",
+    "unlink",
+    "mkdir",
+    "rmdir",
+    "list",
+    "stat",
+    "fsync",
+    "read",
+    "write",
+    "seek",
+    "advise",
+    "rename",
+    "link",
+    "symlink",
+    "readlink",
+    "chmod",
+    "utimes",
+    "setxattr",
+    "getxattr",
+    "listxattr",
+];
 
 struct Fake {
     clock: Clock,
@@ -80,6 +101,12 @@ fn failure(value: &str) -> Result<(usize, u64, Errno), String> {
         Some("ENOENT") => Errno::NOENT,
         Some("EMFILE") => Errno::MFILE,
         Some("ESTALE") => Errno::STALE,
+        Some("ENOTEMPTY") => Errno::NOTEMPTY,
+        Some("EINVAL") => Errno::INVAL,
+        Some("ENODATA") => Errno::NODATA,
+        Some("ERANGE") => Errno::RANGE,
+        Some("EXDEV") => Errno::XDEV,
+        Some("EOPNOTSUPP") => Errno::OPNOTSUPP,
         _ => return Err(wrong()),
     };
     Ok((call, number, errno))

@@ -4,7 +4,7 @@
 //! To add an engine: its file with an [`EngineDef`], and its line in [`ENGINES`].
 
 use rustix::fd::BorrowedFd;
-use rustix::fs::OFlags;
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::CStr;
 
@@ -47,6 +47,20 @@ impl std::fmt::Debug for EngineDef {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("EngineDef").field("name", &self.name).finish_non_exhaustive()
     }
+}
+
+/// The file that a request on attributes is about.
+#[derive(Debug, Clone, Copy)]
+pub enum Object<'a> {
+    /// A descriptor of [`Request::Open`].
+    Open(i32),
+    /// A name.
+    Named {
+        /// The root of the file set.
+        directory: BorrowedFd<'a>,
+        /// Relative to it; or from the root of all on, and then the directory says nothing, as in openat(2).
+        path: &'a CStr,
+    },
 }
 
 /// One call.
@@ -160,6 +174,84 @@ pub enum Request<'a> {
         /// Of [`Request::Open`].
         fd: i32,
     },
+    /// Gives a file another name.
+    Rename {
+        /// The root of the file set that it is in.
+        from_directory: BorrowedFd<'a>,
+        /// Relative to that.
+        from: &'a CStr,
+        /// The root of the file set that it goes to.
+        directory: BorrowedFd<'a>,
+        /// Relative to that.
+        path: &'a CStr,
+    },
+    /// Gives a file a second name.
+    Link {
+        /// The root of the file set that it is in.
+        from_directory: BorrowedFd<'a>,
+        /// Relative to that.
+        from: &'a CStr,
+        /// The root of the file set of the second name.
+        directory: BorrowedFd<'a>,
+        /// Relative to that.
+        path: &'a CStr,
+    },
+    /// Makes a symbolic link.
+    SymbolicLink {
+        /// What it holds.
+        target: &'a CStr,
+        /// The root of the file set.
+        directory: BorrowedFd<'a>,
+        /// Relative to it.
+        path: &'a CStr,
+    },
+    /// Reads what a symbolic link holds; the result is the number of bytes.
+    ReadLink {
+        /// The root of the file set.
+        directory: BorrowedFd<'a>,
+        /// Relative to it.
+        path: &'a CStr,
+        /// Takes the bytes.
+        buffer: &'a mut [u8],
+    },
+    /// Sets the permissions of a file.
+    SetMode {
+        /// Which.
+        object: Object<'a>,
+        /// The permissions.
+        mode: Mode,
+    },
+    /// Sets the times of the last access and the last change of a file to now.
+    SetTimes {
+        /// Which.
+        object: Object<'a>,
+    },
+    /// Sets an extended attribute. Linux has no such call that takes a directory: a name is a path from the root of all
+    /// on.
+    SetAttribute {
+        /// Of which file.
+        object: Object<'a>,
+        /// With its namespace.
+        name: &'a CStr,
+        /// Its value.
+        value: &'a [u8],
+    },
+    /// Reads an extended attribute; the result is the length of its value. A name as in [`Request::SetAttribute`].
+    GetAttribute {
+        /// Of which file.
+        object: Object<'a>,
+        /// With its namespace.
+        name: &'a CStr,
+        /// Takes the value.
+        buffer: &'a mut [u8],
+    },
+    /// Reads the names of all extended attributes; the result is their length. A name as in [`Request::SetAttribute`].
+    ListAttributes {
+        /// Of which file.
+        object: Object<'a>,
+        /// Takes the names.
+        buffer: &'a mut [u8],
+    },
 }
 
 impl Request<'_> {
@@ -178,6 +270,15 @@ impl Request<'_> {
             Request::Write { .. } | Request::WriteAt { .. } => "write",
             Request::Rewind { .. } | Request::SeekEnd { .. } => "seek",
             Request::AdviseRandom { .. } => "advise",
+            Request::Rename { .. } => "rename",
+            Request::Link { .. } => "link",
+            Request::SymbolicLink { .. } => "symlink",
+            Request::ReadLink { .. } => "readlink",
+            Request::SetMode { .. } => "chmod",
+            Request::SetTimes { .. } => "utimes",
+            Request::SetAttribute { .. } => "setxattr",
+            Request::GetAttribute { .. } => "getxattr",
+            Request::ListAttributes { .. } => "listxattr",
         }
     }
 }

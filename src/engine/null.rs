@@ -1,6 +1,6 @@
 //! The engine `null`: nothing reaches the kernel. A run on it measures what wlrun itself costs.
 
-use super::{Clock, Engine, EngineDef, Request};
+use super::{Clock, Engine, EngineDef, Object, Request};
 use rustix::io::Errno;
 
 pub(super) static DEF: EngineDef = EngineDef {
@@ -84,7 +84,19 @@ impl Engine for Null {
             | Request::MakeDirectory { .. }
             | Request::RemoveDirectory { .. }
             | Request::List { .. }
-            | Request::Stat { .. } => Ok(0),
+            | Request::Stat { .. }
+            | Request::Rename { .. }
+            | Request::Link { .. }
+            | Request::SymbolicLink { .. }
+            | Request::ReadLink { .. } => Ok(0),
+            Request::SetMode { object, .. }
+            | Request::SetTimes { object }
+            | Request::SetAttribute { object, .. }
+            | Request::GetAttribute { object, .. }
+            | Request::ListAttributes { object, .. } => match object {
+                Object::Open(fd) => self.file(fd).map(|_| 0),
+                Object::Named { .. } => Ok(0),
+            },
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The engine `sync`: each request is the system call of its name, made by the thread itself.
 
-use super::{Clock, Engine, EngineDef, Request};
+use super::{Clock, Engine, EngineDef, Object, Request};
 use crate::sys::files;
 use rustix::fd::BorrowedFd;
-use rustix::fs::{AtFlags, Mode, OFlags, RawDir, SeekFrom};
+use rustix::fs::{AtFlags, Mode, OFlags, RawDir, SeekFrom, Timespec, Timestamps, UTIME_NOW, XattrFlags};
 use rustix::io::Errno;
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
@@ -56,8 +56,49 @@ fn call(request: &mut Request<'_>) -> Result<u64, Errno> {
         Request::Rewind { fd } => files::seek(*fd, SeekFrom::Start(0))?,
         Request::SeekEnd { fd } => files::seek(*fd, SeekFrom::End(0))?,
         Request::AdviseRandom { fd } => files::advise_random(*fd).map(|()| 0)?,
+        Request::Rename { from_directory, from, directory, path } => {
+            rustix::fs::renameat(*from_directory, *from, *directory, *path).map(|()| 0)?
+        }
+        Request::Link { from_directory, from, directory, path } => {
+            rustix::fs::linkat(*from_directory, *from, *directory, *path, AtFlags::empty()).map(|()| 0)?
+        }
+        Request::SymbolicLink { target, directory, path } => {
+            rustix::fs::symlinkat(*target, *directory, *path).map(|()| 0)?
+        }
+        Request::ReadLink { directory, path, buffer } => {
+            rustix::fs::readlinkat_raw(*directory, *path, &mut **buffer)? as u64
+        }
+        Request::SetMode { object, mode } => match *object {
+            Object::Open(fd) => files::set_mode(fd, *mode).map(|()| 0)?,
+            Object::Named { directory, path } => {
+                rustix::fs::chmodat(directory, path, *mode, AtFlags::empty()).map(|()| 0)?
+            }
+        },
+        Request::SetTimes { object } => match *object {
+            Object::Open(fd) => files::set_times(fd, &NOW).map(|()| 0)?,
+            Object::Named { directory, path } => {
+                rustix::fs::utimensat(directory, path, &NOW, AtFlags::empty()).map(|()| 0)?
+            }
+        },
+        Request::SetAttribute { object, name, value } => match *object {
+            Object::Open(fd) => files::set_attribute(fd, name, value).map(|()| 0)?,
+            Object::Named { path, .. } => rustix::fs::setxattr(path, *name, value, XattrFlags::empty()).map(|()| 0)?,
+        },
+        Request::GetAttribute { object, name, buffer } => match *object {
+            Object::Open(fd) => files::get_attribute(fd, name, buffer)? as u64,
+            Object::Named { path, .. } => rustix::fs::getxattr(path, *name, &mut **buffer)? as u64,
+        },
+        Request::ListAttributes { object, buffer } => match *object {
+            Object::Open(fd) => files::list_attributes(fd, buffer)? as u64,
+            Object::Named { path, .. } => rustix::fs::listxattr(path, &mut **buffer)? as u64,
+        },
     })
 }
+
+const NOW: Timestamps = Timestamps {
+    last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
+    last_modification: Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
+};
 
 /// Reads a directory as `readdir` does: by buffers of 32 KiB, as the C library's are.
 fn list(directory: BorrowedFd<'_>, path: &CStr) -> Result<u64, Errno> {
@@ -112,5 +153,50 @@ mod tests {
         );
         assert_eq!(engine.execute(Request::RemoveDirectory { directory, path }), Ok(0));
         assert_eq!(engine.execute(Request::List { directory, path }), Err(Errno::NOENT));
+    }
+
+    #[test]
+    fn names_and_attributes_are_those_of_the_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = rustix::fs::openat(CWD, dir.path(), OFlags::DIRECTORY | OFlags::RDONLY, Mode::empty()).unwrap();
+        let (mut engine, directory) = (Sync, root.as_fd());
+        std::fs::write(dir.path().join("f"), "abc").unwrap();
+        let pair = (directory, directory);
+        let (from_directory, directory) = pair;
+        assert_eq!(engine.execute(Request::Rename { from_directory, from: c"f", directory, path: c"g" }), Ok(0));
+        assert_eq!(engine.execute(Request::Link { from_directory, from: c"g", directory, path: c"h" }), Ok(0));
+        assert_eq!(engine.execute(Request::SymbolicLink { target: c"g", directory, path: c"s" }), Ok(0));
+        let mut buffer = [0; 64];
+        let mut read = |path| engine.execute(Request::ReadLink { directory, path, buffer: &mut buffer });
+        assert_eq!((read(c"s"), read(c"g")), (Ok(1), Err(Errno::INVAL)));
+        let open = Request::Open { directory, path: c"g", flags: OFlags::RDWR, expected: 0 };
+        let fd = engine.execute(open).unwrap() as i32;
+        let absolute = std::ffi::CString::new(dir.path().join("g").into_os_string().into_encoded_bytes()).unwrap();
+        let named = Object::Named { directory, path: &absolute };
+        for (object, mode) in [(named, 0o640), (Object::Open(fd), 0o600)] {
+            let stat = || rustix::fs::statat(&root, c"h", AtFlags::empty()).unwrap();
+            let old = Timestamps { last_modification: Timespec { tv_sec: 1, tv_nsec: 0 }, ..NOW };
+            rustix::fs::utimensat(&root, c"g", &old, AtFlags::empty()).unwrap();
+            assert_eq!(stat().st_mtime, 1);
+            assert_eq!(engine.execute(Request::SetMode { object, mode: Mode::from_raw_mode(mode) }), Ok(0));
+            assert_eq!(engine.execute(Request::SetTimes { object }), Ok(0));
+            assert_eq!(stat().st_mode & 0o7777, mode);
+            assert_ne!(stat().st_mtime, 1);
+            let name = c"user.test";
+            match engine.execute(Request::SetAttribute { object, name, value: b"12345" }) {
+                Err(Errno::OPNOTSUPP) => continue,
+                other => assert_eq!(other, Ok(0)),
+            }
+            let mut buffer = [0; 5];
+            assert_eq!(engine.execute(Request::GetAttribute { object, name, buffer: &mut buffer }), Ok(5));
+            assert_eq!(&buffer, b"12345");
+            let short = &mut buffer[..4];
+            assert_eq!(engine.execute(Request::GetAttribute { object, name, buffer: short }), Err(Errno::RANGE));
+            let (name, mut list) = (c"user.none", [0; 512]);
+            assert_eq!(engine.execute(Request::GetAttribute { object, name, buffer: &mut list }), Err(Errno::NODATA));
+            let length = engine.execute(Request::ListAttributes { object, buffer: &mut list }).unwrap() as usize;
+            assert!(list[..length].split(|byte| *byte == 0).any(|name| name == b"user.test"));
+        }
+        engine.execute(Request::Close { fd }).unwrap();
     }
 }

@@ -4,7 +4,6 @@ use super::protocol::SetOrder;
 use super::threadflow::sampler;
 use crate::attribute::VariableId;
 use crate::fileset::{self, CreateError, Layout, LayoutError, Options, Pool, Presence, Progress, Shape, Variables};
-use crate::flowop::Effect;
 use crate::plan::{Plan, Step};
 use crate::random::stream::{Generator, Seed};
 use crate::random::{self, Sampler};
@@ -49,8 +48,8 @@ impl Sets {
                 readonly: spec.readonly,
                 writeonly: spec.writeonly,
                 pool: end,
-                shape: [shape.files, shape.directories, shape.leafdirs],
                 content: spec.content,
+                shape: [shape.files, shape.directories, shape.leafdirs, shape.homes],
             };
             end += Pool::bytes(shape);
             list.push(Set { layout, wanted, writes: writes(plan, at), order });
@@ -136,7 +135,8 @@ fn seed_of(seed: u64, name: &str) -> Seed {
     Seed::root(seed).child("fileset").child(name)
 }
 
-/// True where some flowop of some run may write to the set, or make or remove names in it.
+/// True where some flowop of some run may write to the set, make or remove names in it, or change attributes. A set whose
+/// files get names in another one is written to as well: what is done under those names is done to its files.
 ///
 /// A flowop that names no set works on what another has opened; it is taken to be able to reach every set that its
 /// thread names.
@@ -147,10 +147,9 @@ fn writes(plan: &Plan, set: usize) -> bool {
     });
     runs.flat_map(|run| &run.processes).flat_map(|process| &process.threads).any(|thread| {
         let names_set = || thread.flowops.iter().any(|f| f.attributes.fileset("filesetname") == Some(set));
-        thread.flowops.iter().any(|flowop| match (flowop.def().effect, flowop.attributes.fileset("filesetname")) {
-            (Effect::Writes | Effect::Names, Some(named)) => named == set,
-            (Effect::Writes | Effect::Names, None) => names_set(),
-            _ => false,
+        thread.flowops.iter().filter(|flowop| flowop.def().effect.changes()).any(|flowop| {
+            let named = flowop.attributes.fileset("filesetname").map_or_else(names_set, |named| named == set);
+            named || flowop.attributes.fileset("source") == Some(set)
         })
     })
 }

@@ -15,6 +15,7 @@ use crate::record::counters::{Counters, Shape};
 use crate::sys::{Region, process};
 use rustix::fs::{Mode, OFlags};
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::mpsc;
 
 /// Stack of a worker's thread: the flowops are shallow, and ten thousand threads shall fit.
@@ -185,17 +186,21 @@ fn open_sets<'r>(
         .threads
         .iter()
         .flat_map(|thread| &thread.flowops)
-        .filter_map(|flowop| flowop.attributes.fileset("filesetname"))
+        .flat_map(|flowop| ["filesetname", "source"].map(|name| flowop.attributes.fileset(name)))
+        .flatten()
         .collect();
     order
         .sets
         .iter()
         .enumerate()
         .map(|(at, set)| {
+            let mut path = PathBuf::new();
             let root = if touches_files && used.contains(&at) {
                 let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 let root = rustix::fs::open(&set.root, flags, Mode::empty())
                     .map_err(|e| format!("open of {}: {}", set.root.display(), std::io::Error::from(e)))?;
+                // Symbolic links lead from one tree to another, so the way between them must not have links in it.
+                path = set.root.canonicalize().map_err(|e| format!("path of {}: {e}", set.root.display()))?;
                 Some(root)
             } else {
                 None
@@ -206,7 +211,7 @@ fn open_sets<'r>(
                 (false, false) => OFlags::RDWR,
             };
             let pool = Pool::attach(region, set.pool, set.shape());
-            Ok(OpenSet { name: set.name.clone(), pool, root, access, content: set.content })
+            Ok(OpenSet { name: set.name.clone(), pool, root, path, access, content: set.content })
         })
         .collect()
 }

@@ -38,15 +38,15 @@ pub(super) struct SetOrder {
     pub(super) writeonly: bool,
     /// Byte offset of the pool in the region.
     pub(super) pool: usize,
-    /// Files, directories, leaf directories.
-    pub(super) shape: [u32; 3],
     pub(super) content: Option<Content>,
+    /// Files, directories, leaf directories, homes.
+    pub(super) shape: [u32; 4],
 }
 
 impl SetOrder {
     pub(super) fn shape(&self) -> Shape {
-        let [files, directories, leafdirs] = self.shape;
-        Shape { files, directories, leafdirs }
+        let [files, directories, leafdirs, homes] = self.shape;
+        Shape { files, directories, leafdirs, homes }
     }
 }
 

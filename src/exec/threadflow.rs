@@ -391,7 +391,13 @@ pub(super) fn live(
                         "{what}: {text}; directio needs sizes and offsets that are multiples of the device's block, 512 or 4096"
                     )
                 }
-                Some(errno) => format!("{what}: {}", crate::sys::describe(&errno.into())),
+                Some(errno) => {
+                    let text = crate::sys::describe(&errno.into());
+                    match flowops[flowop].flowop.advice(errno, thread) {
+                        Some(advice) => format!("{what}: {text}; {advice}"),
+                        None => format!("{what}: {text}"),
+                    }
+                }
                 None => what,
             };
             messenger.send(&Message::Failed(Failure {

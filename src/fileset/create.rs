@@ -202,7 +202,7 @@ enum Action {
     Cut,
     /// Write all of it again.
     Rewrite,
-    /// Remove, then make: it has the wrong size, and a second name somewhere whose content is not ours to change.
+    /// Remove, then make: it has a second name somewhere whose content is not ours to change, or is a symbolic link.
     Replace,
     Unlink,
 }
@@ -611,6 +611,12 @@ impl Job<'_> {
         };
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             let directory = directory.expect("something was found in it");
+            if survey == Survey::Reuse && disk::is_link_of_ours(directory, name) {
+                if wanted {
+                    add(bytes, size);
+                }
+                return Ok(if wanted { Action::Replace } else { Action::Unlink });
+            }
             return Err(disk::obstacle(directory, name, path(), "a file"));
         }
         let found = stat.st_size as u64;
@@ -625,6 +631,11 @@ impl Job<'_> {
                 return Err(CreateError::NotOurs { path: path(), why });
             }
             Survey::Reuse | Survey::Renew if !wanted => Action::Unlink,
+            // The other name may be of this tree, of a tree of others, of anything: what it leads to is not written to.
+            Survey::Reuse if stat.st_nlink > 1 && self.options.writes => {
+                add(bytes, size);
+                Action::Replace
+            }
             Survey::Renew => {
                 add(bytes, size.saturating_sub(found));
                 if stat.st_nlink > 1 || found > size { Action::Replace } else { Action::Rewrite }

@@ -4,7 +4,7 @@
 use super::create::CreateError;
 use super::layout::Layout;
 use super::owner;
-use super::path::{Name, PathBuffer};
+use super::path::{Name, PathBuffer, is_link_path, is_name};
 use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 use std::ffi::{CStr, CString, OsStr};
@@ -164,7 +164,8 @@ pub(super) fn empty(
         if name == c"." || name == c".." || (spare == Spare::Mark && name == owner::NAME && stack.len() == 1) {
             continue;
         }
-        if spare == Spare::Foreign && !is_ours(name, entry.file_type()) {
+        let listed = || stack.last().map_or(Err(Errno::BADF), |level| level.dir.fd());
+        if spare == Spare::Foreign && !is_ours(listed(), name, entry.file_type()) {
             let why = "it is in a directory that would have to make room for a file of the file set, and is none of \
                            the file set's own";
             return Err(CreateError::NotOurs { path: full(&stack, name), why: why.into() });
@@ -224,7 +225,8 @@ fn refuse_foreign(root: BorrowedFd<'_>, path: &Path, cancel: &AtomicBool) -> Res
         if name == c"." || name == c".." || mark {
             continue;
         }
-        if !is_ours(name, entry.file_type()) {
+        let listed = stack.last().map_or(Err(Errno::BADF), |(dir, _)| dir.fd());
+        if !is_ours(listed, name, entry.file_type()) {
             let why = "wlrun did not make it, and the tree that it is in would be removed; nothing was removed";
             return Err(CreateError::NotOurs { path: full, why: why.into() });
         }
@@ -241,12 +243,19 @@ fn refuse_foreign(root: BorrowedFd<'_>, path: &Path, cancel: &AtomicBool) -> Res
     Ok(())
 }
 
-/// True for what a file set may have made.
-fn is_ours(name: &CStr, kind: FileType) -> bool {
-    let name = name.to_bytes();
-    name.len() >= 8
-        && name.iter().all(u8::is_ascii_digit)
-        && matches!(kind, FileType::RegularFile | FileType::Directory | FileType::Unknown)
+/// True for what a file set, or a flowop in it, may have made.
+fn is_ours(at: Result<BorrowedFd<'_>, Errno>, name: &CStr, kind: FileType) -> bool {
+    is_name(name.to_bytes())
+        && match kind {
+            FileType::RegularFile | FileType::Directory | FileType::Unknown => true,
+            FileType::Symlink => at.is_ok_and(|at| is_link_of_ours(at, name)),
+            _ => false,
+        }
+}
+
+/// True for a symbolic link such as the flowop `symlink` makes.
+pub(super) fn is_link_of_ours(at: BorrowedFd<'_>, name: &CStr) -> bool {
+    rustix::fs::readlinkat(at, name, Vec::new()).is_ok_and(|target| is_link_path(target.to_bytes()))
 }
 
 /// Takes away what a tree of another layout has where this one needs the name for an object of the other kind: a

@@ -13,7 +13,7 @@
 //! have one name.
 
 use super::path::PathBuffer;
-use super::spec::{Draw, Spec};
+use super::spec::{Draw, Spec, count_of};
 use crate::attribute::VariableId;
 use crate::random::stream::{Generator, Seed};
 use rand::Rng;
@@ -275,6 +275,11 @@ impl Layout {
         self.parents.len()
     }
 
+    /// The directories that hold files, by number and in order.
+    pub fn homes(&self) -> impl Iterator<Item = u32> + '_ {
+        self.directories.iter().enumerate().filter(|(_, directory)| directory.files > 0).map(|(i, _)| i as u32)
+    }
+
     /// The number of a file in its directory, from 1; its name.
     pub fn serial_of_file(&self, file: usize) -> u32 {
         file as u32 - self.directories[self.parents[file] as usize].first_file + 1
@@ -365,7 +370,7 @@ fn sizes(spec: &Spec, seed: Seed, variables: &mut dyn Variables) -> Vec<u64> {
 /// Selection sampling (Knuth, The Art of Computer Programming, vol. 2, 3.4.2, algorithm S): an item is taken with the
 /// probability that makes the count come out exactly.
 fn choose(count: usize, percent: u64, stream: &mut Generator) -> Vec<bool> {
-    let mut wanted = (count as u64 * percent.min(100) + 50) / 100;
+    let mut wanted = count_of(count as u64, percent);
     if wanted == count as u64 || wanted == 0 {
         return vec![wanted > 0; count];
     }

@@ -18,6 +18,6 @@ mod spec;
 pub use content::{Content, Stream};
 pub use create::{CreateError, Options, Prepared, Progress, prepare, remove};
 pub use layout::{Layout, LayoutError, Presence, Variables};
-pub use path::PathBuffer;
+pub use path::{LinkPath, PathBuffer};
 pub use pool::{Entries, Pick, Pool, Rotor, Shape};
 pub use spec::{Draw, Spec};

@@ -3,6 +3,7 @@
 use crate::sys::c_str;
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// Digits of a name at least; a serial number of more digits is written in full.
 const DIGITS: usize = 8;
@@ -111,6 +112,61 @@ impl Default for PathBuffer {
     }
 }
 
+/// What a symbolic link in one tree holds to lead to a file of the same or another tree: a relative path, so that the
+/// trees can be moved together. Kept from use to use, as a [`PathBuffer`] is.
+#[derive(Debug, Clone)]
+pub struct LinkPath {
+    /// From the root of the link's tree to that of the file's: `../other/`.
+    between: Vec<u8>,
+    /// The whole, and a NUL.
+    bytes: Vec<u8>,
+}
+
+impl LinkPath {
+    /// From the tree at `from` to the tree at `to`: both absolute and without symbolic links in them.
+    ///
+    /// # Panics
+    ///
+    /// Where `to` holds a NUL.
+    pub fn new(from: &Path, to: &Path) -> Self {
+        let common = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
+        let mut between = b"../".repeat(from.components().count() - common);
+        for component in to.components().skip(common) {
+            between.extend_from_slice(component.as_os_str().as_bytes());
+            between.push(b'/');
+        }
+        assert!(!between.contains(&0), "a path cannot hold a NUL");
+        LinkPath { between, bytes: Vec::with_capacity(256) }
+    }
+
+    /// For a link at the path `link` of its tree, to the file at the path `file` of its own; neither has a prefix.
+    pub fn set(&mut self, link: &PathBuffer, file: &PathBuffer) {
+        self.bytes.clear();
+        for _ in link.as_bytes().iter().filter(|byte| **byte == b'/') {
+            self.bytes.extend_from_slice(b"../");
+        }
+        self.bytes.extend_from_slice(&self.between);
+        self.bytes.extend_from_slice(file.as_bytes());
+        self.bytes.push(0);
+    }
+
+    /// The path for a system call.
+    pub fn as_c_str(&self) -> &CStr {
+        CStr::from_bytes_until_nul(&self.bytes).unwrap_or_default()
+    }
+}
+
+/// True for what a [`LinkPath`] may be: relative, and to something that has the name of a file of a set.
+pub(super) fn is_link_path(target: &[u8]) -> bool {
+    let name = target.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    target.starts_with(b"../") && is_name(name)
+}
+
+/// True for a name that a [`Name`] may be.
+pub(super) fn is_name(name: &[u8]) -> bool {
+    name.len() >= DIGITS && name.iter().all(u8::is_ascii_digit)
+}
+
 /// The name of an object: its 1-based serial number in its directory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Name {
@@ -188,6 +244,30 @@ mod tests {
         for serial in [7, 8, 123_456_789, 99_999_999, 4_294_967_295, 1] {
             path.set(1, serial, |_| (0, 3));
             assert_eq!(path.as_c_str().to_str().unwrap(), format!("00000003/{serial:08}"));
+        }
+    }
+
+    #[test]
+    fn links_lead_from_tree_to_tree() {
+        let [mut link, mut file] = [PathBuffer::new(), PathBuffer::new()];
+        let above = |directory: u32| [(0, 0), (0, 3), (1, 4)][directory as usize];
+        for (from, to, parent, path) in [
+            ("/d/a", "/d/a", 2, "../../00000003/00000008"),
+            ("/d/a", "/d/b", 2, "../../../b/00000003/00000008"),
+            ("/d/a", "/d/b", 0, "../b/00000003/00000008"),
+            ("/d/e/f/a", "/d/x/b", 1, "../../../../x/b/00000003/00000008"),
+            ("/d", "/d/b", 1, "../b/00000003/00000008"),
+            ("", "", 1, "../00000003/00000008"),
+        ] {
+            let mut target = LinkPath::new(Path::new(from), Path::new(to));
+            link.set(parent, 7, above);
+            file.set(1, 8, above);
+            target.set(&link, &file);
+            assert_eq!(target.as_c_str().to_str().unwrap(), path, "{from} {to}");
+            assert!(is_link_path(path.as_bytes()));
+        }
+        for foreign in ["/a/00000001", "../notes", "00000001", "../0000001", ""] {
+            assert!(!is_link_path(foreign.as_bytes()), "{foreign}");
         }
     }
 

@@ -24,6 +24,10 @@
 //! one total order at least one of the two sees the other. The rotors hand out positions and nothing else: Relaxed.
 //! Tables that are filled before the workers start are Relaxed too.
 //!
+//! **Moves.** A rename within a set makes one entry absent and another exist, and a search that goes over the bitmap
+//! meanwhile could miss both the old and the new place. A word counts the moves, begun and ended, and a search that met
+//! nothing while it changed, or while a move was under way, does not say that there is nothing.
+//!
 //! **The rotation.** filebench gives out the entry with the smallest index at or above a shared rotor, and sets the
 //! rotor behind it; all threads write that rotor at each pick. Here a thread takes a batch of consecutive positions at
 //! once ([`Rotor`]) and walks it alone. One thread sees exactly filebench's order; several see it up to batches.
@@ -62,6 +66,8 @@ pub struct Shape {
     pub directories: u32,
     /// Leaf directories.
     pub leafdirs: u32,
+    /// Homes: directories that hold files.
+    pub homes: u32,
 }
 
 impl Shape {
@@ -72,6 +78,7 @@ impl Shape {
             files: layout.files() as u32,
             directories: layout.directories.len() as u32,
             leafdirs: layout.leafdirs.len() as u32,
+            homes: layout.homes().count() as u32,
         }
     }
 }
@@ -124,7 +131,7 @@ impl Rotor {
     }
 }
 
-/// Files, or leaf directories: which exist and which are in use.
+/// Files, leaf directories or homes: which exist and which are in use.
 ///
 /// What is picked is held until it is given back: [`open_existing`](Self::open_existing) and
 /// [`use_at`](Self::use_at) until [`release`](Self::release); [`claim_absent`](Self::claim_absent) until
@@ -140,7 +147,12 @@ pub struct Entries<'a> {
     bits: &'a [AtomicU64],
     /// By kind: which words of the bitmap have a bit of it.
     summaries: [&'a [AtomicU64]; 2],
+    /// Moves under way in the low [`MOVE`] bits, moves that ended above them.
+    moves: &'a AtomicU64,
 }
+
+/// One move that ended, in [`Entries::moves`]. More threads than the bits below it count do not fit into a process id.
+const MOVE: u64 = 1 << 24;
 
 impl<'a> Entries<'a> {
     fn attach(region: &'a Region, offset: usize, count: u32, places: &EntryPlaces) -> Self {
@@ -152,6 +164,7 @@ impl<'a> Entries<'a> {
             states: region.u32s(offset + places.states, count as usize),
             bits: region.u64s(offset + places.bits, words),
             summaries: places.summaries.map(|at| region.u64s(offset + at, summary)),
+            moves: &region.u64s(offset + places.moves, 1)[0],
         }
     }
 
@@ -293,6 +306,17 @@ impl<'a> Entries<'a> {
         debug_assert!(was & BUSY != 0, "entry {entry} was not claimed");
     }
 
+    /// What was at `from`, of [`claim_delete`](Self::claim_delete), is at `to`, of
+    /// [`claim_absent`](Self::claim_absent), from now on; nobody uses it.
+    pub fn moved(&self, from: u32, to: u32) {
+        self.moves.fetch_add(1, SeqCst);
+        self.mark(from, Kind::Absent);
+        self.mark(to, Kind::Existing);
+        self.moves.fetch_add(MOVE - 1, SeqCst);
+        self.give(from, 0);
+        self.give(to, EXISTS);
+    }
+
     fn take(&self, entry: u32, from: u32, to: u32) -> bool {
         let state = &self.states[entry as usize];
         // The look before saves others the loss of their cache line when the entry cannot be had anyway.
@@ -345,7 +369,7 @@ impl<'a> Entries<'a> {
         let mut w = from as usize / 64;
         let mut mask = u64::MAX << (from % 64);
         while w < end {
-            looked();
+            looked(Some(w));
             let word = self.of_kind(kind, w, self.bits[w].load(SeqCst)) & mask;
             if word != 0 {
                 let entry = w as u64 * 64 + u64::from(word.trailing_zeros());
@@ -359,7 +383,7 @@ impl<'a> Entries<'a> {
             let mut s = w / 64;
             let mut flags = summary[s].load(SeqCst) & (u64::MAX << (w % 64));
             while flags == 0 {
-                looked();
+                looked(None);
                 s += 1;
                 if s * 64 >= end {
                     return None;
@@ -460,8 +484,13 @@ impl<'a> Entries<'a> {
     /// can miss an entry that comes into being behind it while the last other one ahead of it goes. To fool the second
     /// pass too, the same would have to happen again, just there, within the microseconds of that pass, and each such
     /// move is a creation and a deletion on a file system. The quick pass before, by the summaries, proves nothing.
+    /// Where the move is one rename it is not so rare, and is counted: see [`moved`](Self::moved).
     fn search(&self, kind: Kind, start: u32, claim: impl Fn(u32) -> bool) -> (Pick, u32) {
-        for thorough in [false, true, true] {
+        let mut moves = 0;
+        for (pass, thorough) in [false, true, true].into_iter().enumerate() {
+            if pass == 1 {
+                moves = self.moves.load(SeqCst);
+            }
             let mut met = false;
             for (from, to) in [(start, self.count), (0, start)] {
                 let mut from = from;
@@ -478,15 +507,19 @@ impl<'a> Entries<'a> {
                 return (Pick::Busy, 0);
             }
         }
+        if !moves.is_multiple_of(MOVE) || self.moves.load(SeqCst) != moves {
+            return (Pick::Busy, 0);
+        }
         (Pick::Nothing, 0)
     }
 }
 
-/// Counts the words that a search looks at, for the tests.
+/// Tells the tests of each word that a search looks at: which one of the bitmap, or none for one of a summary.
 #[inline]
-fn looked() {
+fn looked(word: Option<usize>) {
     #[cfg(test)]
-    tests::LOOKED.with(|n| n.set(n.get() + 1));
+    tests::looked(word);
+    let _ = word;
 }
 
 /// Where the parts of a set of entries lie, in bytes from the start of the pool.
@@ -496,6 +529,7 @@ struct EntryPlaces {
     states: usize,
     bits: usize,
     summaries: [usize; 2],
+    moves: usize,
 }
 
 /// Where everything lies.
@@ -503,6 +537,7 @@ struct EntryPlaces {
 struct Places {
     files: EntryPlaces,
     leafdirs: EntryPlaces,
+    homes: EntryPlaces,
     directory_rotor: usize,
     sizes: usize,
     parents: usize,
@@ -510,6 +545,8 @@ struct Places {
     directories: [usize; 3],
     /// Parent and serial of each leaf directory.
     leaves: [usize; 2],
+    /// The directory that each home is.
+    home_directories: usize,
     bytes: usize,
 }
 
@@ -528,18 +565,21 @@ impl Places {
                 states: table(count as usize, 4),
                 bits: table(words, 8),
                 summaries: [table(words.div_ceil(64), 8), table(words.div_ceil(64), 8)],
+                moves: table(1, 8),
             }
         };
-        let (files, leafdirs) = (entries(shape.files), entries(shape.leafdirs));
+        let (files, leafdirs, homes) = (entries(shape.files), entries(shape.leafdirs), entries(shape.homes));
         let [f, d, l] = [shape.files, shape.directories, shape.leafdirs].map(|n| n as usize);
         Places {
             files,
             leafdirs,
+            homes,
             directory_rotor: table(1, 8),
             sizes: table(f, 8),
             parents: table(f, 4),
             directories: [table(d, 4), table(d, 4), table(d, 4)],
             leaves: [table(l, 4), table(l, 4)],
+            home_directories: table(shape.homes as usize, 4),
             bytes,
         }
     }
@@ -550,11 +590,13 @@ impl Places {
 pub struct Pool<'a> {
     files: Entries<'a>,
     leafdirs: Entries<'a>,
+    homes: Entries<'a>,
     directory_rotor: &'a AtomicU64,
     sizes: &'a [AtomicU64],
     parents: &'a [AtomicU32],
     directories: [&'a [AtomicU32]; 3],
     leaves: [&'a [AtomicU32]; 2],
+    home_directories: &'a [AtomicU32],
 }
 
 impl<'a> Pool<'a> {
@@ -575,11 +617,13 @@ impl<'a> Pool<'a> {
         Pool {
             files: Entries::attach(region, offset, shape.files, &places.files),
             leafdirs: Entries::attach(region, offset, shape.leafdirs, &places.leafdirs),
+            homes: Entries::attach(region, offset, shape.homes, &places.homes),
             directory_rotor: &region.u64s(offset + places.directory_rotor, 1)[0],
             sizes: region.u64s(offset + places.sizes, f),
             parents: region.u32s(offset + places.parents, f),
             directories: places.directories.map(|at| region.u32s(offset + at, d)),
             leaves: places.leaves.map(|at| region.u32s(offset + at, l)),
+            home_directories: region.u32s(offset + places.home_directories, shape.homes as usize),
         }
     }
 
@@ -605,6 +649,12 @@ impl<'a> Pool<'a> {
             self.leaves[0][i].store(l.parent, Relaxed);
             self.leaves[1][i].store(l.serial, Relaxed);
         }
+        let mut homes = 0;
+        for (i, directory) in layout.homes().enumerate() {
+            self.home_directories[i].store(directory, Relaxed);
+            homes += 1;
+        }
+        self.homes.fill(&vec![true; homes]);
     }
 
     /// The files.
@@ -617,7 +667,19 @@ impl<'a> Pool<'a> {
         &self.leafdirs
     }
 
-    /// Number of directories, the root included. They always exist.
+    /// The homes: directories that hold files. All exist at the start.
+    pub fn homes(&self) -> &Entries<'a> {
+        &self.homes
+    }
+
+    /// True where the directory of a file is a home that does not exist at this moment.
+    pub fn is_homeless(&self, file: u32) -> bool {
+        let directory = self.parents[file as usize].load(Relaxed);
+        let home = self.home_directories.binary_search_by_key(&directory, |home| home.load(Relaxed));
+        home.is_ok_and(|home| !self.homes.exists(home as u32))
+    }
+
+    /// Number of directories, the root included. They exist, but for homes that a flowop removed.
     pub fn directories(&self) -> u32 {
         self.directories[0].len() as u32
     }
@@ -640,6 +702,26 @@ impl<'a> Pool<'a> {
         self.sizes[file as usize].load(Relaxed)
     }
 
+    /// A second name of a file was made: it has that size too. The caller has claimed `file`.
+    pub fn set_size(&self, file: u32, size: u64) {
+        self.sizes[file as usize].store(size, Relaxed);
+    }
+
+    /// The file of entry `from`, which the caller has claimed, is at entry `to` of `other`, claimed too, from now on.
+    /// The two exchange their sizes: the file keeps its own, and the sizes of a set stay those that were drawn.
+    pub fn moved(&self, from: u32, other: &Pool<'_>, to: u32) {
+        let (size, free) = (self.size(from), other.size(to));
+        self.set_size(from, free);
+        other.set_size(to, size);
+        if std::ptr::eq(self.sizes, other.sizes) {
+            self.files.moved(from, to);
+        } else {
+            self.files.deleted(from);
+            other.files.created(to);
+            other.files.release(to);
+        }
+    }
+
     /// Writes the path of a file.
     pub fn file_path(&self, file: u32, out: &mut PathBuffer) {
         let parent = self.parents[file as usize].load(Relaxed);
@@ -655,6 +737,11 @@ impl<'a> Pool<'a> {
             let (parent, serial) = self.above(directory);
             out.set(parent, serial, |d| self.above(d));
         }
+    }
+
+    /// Writes the path of a home.
+    pub fn home_path(&self, home: u32, out: &mut PathBuffer) {
+        self.directory_path(self.home_directories[home as usize].load(Relaxed), out);
     }
 
     /// Writes the path of a leaf directory.
@@ -674,11 +761,22 @@ mod tests {
     use super::super::layout::tests::{plan, spec};
     use super::*;
     use proptest::prelude::*;
-    use std::cell::Cell;
+    use std::cell::{Cell, RefCell};
     use std::collections::BTreeSet;
 
+    type BeforeLook = Box<dyn FnMut(usize)>;
+
     thread_local! {
-        pub(super) static LOOKED: Cell<u64> = const { Cell::new(0) };
+        static LOOKED: Cell<u64> = const { Cell::new(0) };
+        /// Is done before each look at a word of the bitmap.
+        static BEFORE_LOOK: RefCell<Option<BeforeLook>> = const { RefCell::new(None) };
+    }
+
+    pub(super) fn looked(word: Option<usize>) {
+        LOOKED.with(|n| n.set(n.get() + 1));
+        if let Some(word) = word {
+            BEFORE_LOOK.with_borrow_mut(|before| before.iter_mut().for_each(|before| before(word)));
+        }
     }
 
     /// A pool of `count` files, flat, those of `existing` on the disk.
@@ -793,7 +891,7 @@ mod tests {
 
     #[test]
     fn a_pool_takes_little_memory_and_whole_lines() {
-        let shape = Shape { files: 1_000_000, directories: 1, leafdirs: 0 };
+        let shape = Shape { files: 1_000_000, directories: 1, ..Shape::default() };
         let bytes = Pool::bytes(shape);
         assert!(bytes.is_multiple_of(128));
         assert!(bytes < 16_200_000, "{bytes}");
@@ -827,6 +925,25 @@ mod tests {
             pool.leafdir_path(i as u32, &mut two);
             assert_eq!(one.as_c_str(), two.as_c_str());
         }
+        // Every file is in a home, and a home is the directory of some file.
+        let mut homes = BTreeSet::new();
+        for i in 0..pool.homes().len() {
+            pool.home_path(i, &mut one);
+            homes.insert(one.as_bytes().to_owned());
+        }
+        let mut parents = BTreeSet::new();
+        for i in 0..500 {
+            pool.file_path(i, &mut one);
+            let path = one.as_bytes();
+            parents.insert(path[..path.iter().rposition(|byte| *byte == b'/').unwrap()].to_owned());
+            assert!(!pool.is_homeless(i));
+        }
+        assert_eq!(homes, parents);
+        assert!(pool.homes().existing() == shape.homes && shape.homes < shape.directories);
+        assert_eq!(pool.homes().claim_delete_at(0, 0), Pick::Entry(0));
+        pool.homes().deleted(0);
+        let first = pool.home_directories[0].load(Relaxed);
+        assert!((0..500).all(|i| pool.is_homeless(i) == (layout.parents[i as usize] == first)));
         let mut rotor = Rotor::shared(shape.directories, 1);
         let seen: Vec<u32> = (0..shape.directories + 2).map(|_| pool.next_directory(&mut rotor)).collect();
         assert!(seen.iter().enumerate().all(|(i, d)| *d == i as u32 % shape.directories));
@@ -1128,6 +1245,86 @@ mod tests {
     fn eight_threads_never_get_one_entry_twice() {
         for (count, rounds) in [(1, 20_000), (2, 20_000), (7, 20_000), (100, 20_000), (5000, 20_000)] {
             stress(count, rounds);
+        }
+    }
+
+    #[test]
+    fn a_file_that_moves_takes_its_size_along() {
+        let (region, shape) = region(3, |i| i < 2);
+        let pool = Pool::attach(&region, LINE, shape);
+        (0..3).for_each(|i| pool.set_size(i, 10 + u64::from(i)));
+        let (other_region, _) = self::region(3, |_| false);
+        let other = Pool::attach(&other_region, LINE, shape);
+        assert_eq!((pool.files().indexed_delete(0), pool.files().indexed_absent(0)), (Pick::Entry(0), Pick::Entry(2)));
+        pool.moved(0, &pool, 2);
+        assert_eq!((pool.size(0), pool.size(2)), (12, 10));
+        assert_eq!([0, 1, 2].map(|i| pool.files().exists(i)), [false, true, true]);
+        assert_eq!((pool.files().indexed_delete(2), other.files().indexed_absent(1)), (Pick::Entry(2), Pick::Entry(1)));
+        pool.moved(2, &other, 1);
+        assert_eq!((pool.size(2), other.size(1)), (other.size(0), 10));
+        assert_eq!((pool.files().existing(), other.files().existing()), (1, 1));
+        // Nothing of the claims is left.
+        assert_eq!((pool.files().indexed_absent(2), other.files().indexed_delete(1)), (Pick::Entry(2), Pick::Entry(1)));
+    }
+
+    #[test]
+    fn a_search_that_a_move_runs_away_from_does_not_say_that_there_is_nothing() {
+        let (region, shape) = region(256, |i| i != 0);
+        let region: &'static Region = Box::leak(Box::new(region));
+        let files = *Pool::attach(region, LINE, shape).files();
+        let mut absent = 0;
+        BEFORE_LOOK.set(Some(Box::new(move |word| {
+            // Always two words away from where the search is.
+            let next = (word as u32 + 2) % 4 * 64;
+            if next != absent {
+                assert!(files.take(absent, 0, BUSY) && files.take(next, EXISTS, EXISTS | BUSY));
+                files.moved(next, absent);
+                absent = next;
+            }
+        })));
+        let found = files.indexed_absent(0);
+        BEFORE_LOOK.set(None);
+        assert_eq!(found, Pick::Busy);
+        assert!(matches!(files.indexed_absent(0), Pick::Entry(_)));
+        // Now none is absent but the one that is claimed; and then none at all.
+        let Some(claimed) = (0..256).find(|i| !files.exists(*i)) else { panic!("none is claimed") };
+        assert_eq!(files.indexed_absent(0), Pick::Busy);
+        files.created(claimed);
+        assert_eq!(files.indexed_absent(0), Pick::Nothing);
+        files.moves.fetch_add(1, SeqCst);
+        assert_eq!(files.indexed_absent(0), Pick::Busy, "a move is under way");
+    }
+
+    #[test]
+    fn one_place_that_moves_is_never_missed() {
+        // Only one entry is of the kind that is looked for; it always is somewhere.
+        for (count, existing) in [(2, 1), (3000, 1), (3000, 2999)] {
+            let (region, shape) = region(count, |i| i < existing);
+            std::thread::scope(|scope| {
+                for _ in 0..8 {
+                    scope.spawn(|| {
+                        let pool = Pool::attach(&region, LINE, shape);
+                        let files = pool.files();
+                        let mut rotor = Rotor::shared(count, 8);
+                        for _ in 0..20_000 {
+                            let to = match files.claim_absent(&mut rotor) {
+                                Pick::Entry(to) => to,
+                                Pick::Busy => continue,
+                                Pick::Nothing => panic!("none of {count} absent"),
+                            };
+                            match files.claim_delete(&mut rotor) {
+                                Pick::Entry(from) => files.moved(from, to),
+                                Pick::Busy => files.abandon(to),
+                                Pick::Nothing => panic!("none of {count} exists"),
+                            }
+                        }
+                    });
+                }
+            });
+            let pool = Pool::attach(&region, LINE, shape);
+            assert_eq!(pool.files().existing(), existing);
+            assert_eq!((0..count).filter(|i| pool.files().exists(*i)).count() as u32, existing);
+            assert!(pool.files().moves.load(SeqCst).is_multiple_of(MOVE));
         }
     }
 

@@ -58,9 +58,19 @@ pub struct Spec {
     pub content: Option<Content>,
 }
 
+/// So many of `count` exist at the start.
+pub(super) fn count_of(count: u64, percent: u64) -> u64 {
+    (count * percent.min(100) + 50) / 100
+}
+
 impl Spec {
     /// The root directory of the tree.
     pub fn root(&self) -> PathBuf {
         self.path.join(&self.name)
+    }
+
+    /// True where every file exists at the start.
+    pub fn is_full(&self) -> bool {
+        count_of(self.entries, self.prealloc_percent) == self.entries
     }
 }

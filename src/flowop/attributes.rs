@@ -52,6 +52,12 @@ pub static LEAFDIR_INDEX: &[AttributeDef] = &[
     ),
 ];
 
+/// Of flowops that choose a directory of files.
+pub static HOME_INDEX: &[AttributeDef] = &[
+    INDEXED,
+    AttributeDef::new("pick", Kind::Pick(Picked::Homes), "how the directory is chosen, in the same ways as a file"),
+];
+
 /// Of flowops that open a file.
 pub static OPEN: &[AttributeDef] = &[
     AttributeDef::flag("dsync", "opens the file with O_SYNC"),
@@ -145,6 +151,27 @@ pub static TEXT: &[AttributeDef] = &[AttributeDef::new("value", Kind::Text, "wha
 pub static SAMPLED: &[AttributeDef] =
     &[AttributeDef::new("value", Kind::Count(0, u64::MAX), "the random variable that is tried").required().random()];
 
+/// Of flowops that make a name for a file that is there.
+pub static FROM: &[AttributeDef] = &[AttributeDef::new(
+    "source",
+    Kind::Fileset,
+    "the fileset whose existing files are taken; without it that of filesetname",
+)];
+
+/// Of `chmod`.
+pub static MODE: &[AttributeDef] =
+    &[AttributeDef::new("mode", Kind::Mode, "the permissions that are set; without it 0644 and 0600 in turn")];
+
+/// Of flowops on one extended attribute.
+pub static XATTR: &[AttributeDef] =
+    &[AttributeDef::new("attr", Kind::ExtendedAttribute, "the extended attribute; without it user.wlrun.test")];
+
+/// Of flowops on extended attributes.
+pub static XATTR_SIZE: &[AttributeDef] =
+    &[AttributeDef::new("iosize", Kind::Count(1, 65_536), "bytes of the value that is set, or room for what is read")
+        .or(256)
+        .random()];
+
 /// All groups, for the reference and for names that a flowop does not honour.
 pub static ALL: &[&[AttributeDef]] = &[
     COMMON,
@@ -168,6 +195,10 @@ pub static ALL: &[&[AttributeDef]] = &[
     HIGHWATER,
     TEXT,
     SAMPLED,
+    FROM,
+    MODE,
+    XATTR,
+    HOME_INDEX,
 ];
 
 /// Attributes of filebench's flowops that no flowop here has yet.

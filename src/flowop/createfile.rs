@@ -3,6 +3,7 @@
 use super::file::Choice;
 use super::{Broken, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Moved, Slot, Thread, Turn, attributes};
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "createfile",
@@ -51,6 +52,10 @@ impl Flowop for CreateFile {
         if let Some((_, file)) = self.at {
             thread.sets[file.set].pool.files().abandon(file.entry);
         }
+    }
+
+    fn advice(&self, errno: Errno, thread: &Thread<'_>) -> Option<&'static str> {
+        self.at.and_then(|(_, file)| thread.advice_on_home(file, errno))
     }
 
     fn describe(&self, thread: &Thread<'_>) -> String {

@@ -8,7 +8,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     name: "deletefile",
     aliases: &[],
     class: FlowopClass::Metadata,
-    effect: Effect::Names,
+    effect: Effect::Removes,
     summary: "removes the file that a slot has or had open, or the next existing file that nobody has open",
     attributes: &[attributes::SLOT, attributes::FILE, attributes::INDEX],
     build: |build| Box::new(DeleteFile { choice: Choice::new(build), file: None }),

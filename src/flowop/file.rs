@@ -132,11 +132,17 @@ impl Choice {
         }
     }
 
+    /// An existing file, in use from now on.
+    #[inline]
+    pub(super) fn choose(&mut self, thread: &mut Thread<'_>) -> Result<FileRef, End> {
+        let set = self.set()?;
+        thread.pick_existing(set, self.opennext, self.selection.by())
+    }
+
     /// An existing file, in use from now on, with its path set.
     #[inline]
     pub(super) fn pick(&mut self, thread: &mut Thread<'_>) -> Result<FileRef, End> {
-        let set = self.set()?;
-        let file = thread.pick_existing(set, self.opennext, self.selection.by())?;
+        let file = self.choose(thread)?;
         thread.set_path(file);
         Ok(file)
     }

@@ -1,7 +1,7 @@
 //! `makedir`: makes a leaf directory.
 
 use super::file::Selection;
-use super::{Broken, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes};
+use super::{Broken, Build, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes};
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "makedir",
@@ -10,23 +10,29 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     effect: Effect::Names,
     summary: "makes the next leaf directory of the set that does not exist",
     attributes: &[attributes::SET, attributes::LEAFDIR_INDEX],
-    build: |build| {
-        let set = build.attributes.fileset("filesetname").unwrap_or(0);
-        Box::new(MakeDir { set, selection: Selection::new(build), at: None })
-    },
+    build: |build| MakeDir::build(build, Kind::Leafdir),
 };
 
-struct MakeDir {
+/// Makes directories of one kind.
+pub(super) struct MakeDir {
+    kind: Kind,
     set: usize,
     selection: Selection,
     at: Option<FileRef>,
 }
 
+impl MakeDir {
+    pub(super) fn build(build: &Build<'_>, kind: Kind) -> Box<dyn Flowop> {
+        let (set, selection) = (build.attributes.fileset("filesetname").unwrap_or(0), Selection::new(build));
+        Box::new(MakeDir { kind, set, selection, at: None })
+    }
+}
+
 impl Flowop for MakeDir {
     fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
-        let leafdir = thread.claim_absent(self.set, Kind::Leafdir, self.selection.by())?;
-        thread.set_leafdir_path(leafdir);
-        self.at = Some(leafdir);
+        let directory = thread.claim_absent(self.set, self.kind, self.selection.by())?;
+        thread.set_directory_path(self.kind, directory);
+        self.at = Some(directory);
         Ok(Turn::Go)
     }
 
@@ -37,18 +43,18 @@ impl Flowop for MakeDir {
 
     fn finish(&mut self, thread: &mut Thread<'_>, result: &Result<Moved, Broken>) {
         let Some(FileRef { set, entry }) = self.at else { return };
-        let leafdirs = thread.sets[set].pool.leafdirs();
+        let directories = self.kind.entries(&thread.sets[set].pool);
         if result.is_ok() {
-            leafdirs.created(entry);
-            leafdirs.release(entry);
+            directories.created(entry);
+            directories.release(entry);
         } else {
-            leafdirs.abandon(entry);
+            directories.abandon(entry);
         }
     }
 
     fn cancel(&mut self, thread: &mut Thread<'_>) {
         if let Some(FileRef { set, entry }) = self.at {
-            thread.sets[set].pool.leafdirs().abandon(entry);
+            self.kind.entries(&thread.sets[set].pool).abandon(entry);
         }
     }
 

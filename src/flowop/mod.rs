@@ -16,9 +16,12 @@ pub mod attributes;
 mod data;
 mod file;
 mod pacing;
+mod pair;
+mod subject;
 #[cfg(test)]
 mod testing;
 mod thread;
+mod xattr;
 
 pub use thread::{By, FileRef, Kind, OpenSet, OwnIo, Posted, RunState, Slot, Thread};
 
@@ -53,6 +56,19 @@ mod wakeup;
 mod write;
 mod writewholefile;
 
+mod chmod;
+mod getxattr;
+mod link;
+mod listxattr;
+mod mkdir;
+mod readlink;
+mod rename;
+mod rmdir;
+mod setxattr;
+mod statdir;
+mod symlink;
+mod utimes;
+
 /// All flowops.
 pub static FLOWOPS: &[&FlowopDef] = &[
     &appendfile::DEF,
@@ -85,6 +101,18 @@ pub static FLOWOPS: &[&FlowopDef] = &[
     &wakeup::DEF,
     &write::DEF,
     &writewholefile::DEF,
+    &chmod::DEF,
+    &getxattr::DEF,
+    &link::DEF,
+    &listxattr::DEF,
+    &mkdir::DEF,
+    &readlink::DEF,
+    &rename::DEF,
+    &rmdir::DEF,
+    &setxattr::DEF,
+    &statdir::DEF,
+    &symlink::DEF,
+    &utimes::DEF,
 ];
 
 /// Types of filebench that are not built, so that they are refused by name rather than as a typing mistake.
@@ -130,10 +158,23 @@ pub enum Effect {
     Reads,
     /// Changes data.
     Writes,
-    /// Makes or removes names.
+    /// Makes names.
     Names,
     /// Works on no file.
     None,
+    /// Removes names.
+    Removes,
+    /// Takes names away from the set `source` and makes them in another.
+    Moves,
+    /// Changes attributes of files.
+    Attributes,
+}
+
+impl Effect {
+    /// True where something on the disk is another after it.
+    pub fn changes(self) -> bool {
+        !matches!(self, Effect::Reads | Effect::None)
+    }
 }
 
 /// What a flowop is.
@@ -326,6 +367,12 @@ pub trait Flowop {
     /// The thread has come to its end: says what it has gathered.
     fn end(&mut self, thread: &mut Thread<'_>) {
         let _ = thread;
+    }
+
+    /// What to do about an error of its call, as the end of a sentence; none where the error says it all.
+    fn advice(&self, errno: Errno, thread: &Thread<'_>) -> Option<&'static str> {
+        let _ = (errno, thread);
+        None
     }
 
     /// What it was doing, for the message of a failure: `write of 4096 bytes at 8192 to fs1/00000001/00000003`.

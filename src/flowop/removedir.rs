@@ -1,32 +1,39 @@
 //! `removedir`: removes a leaf directory.
 
 use super::file::Selection;
-use super::{Broken, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes};
+use super::{Broken, Build, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes};
+use rustix::io::Errno;
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "removedir",
     aliases: &[],
     class: FlowopClass::Metadata,
-    effect: Effect::Names,
+    effect: Effect::Removes,
     summary: "removes the next leaf directory of the set that exists",
     attributes: &[attributes::SET, attributes::LEAFDIR_INDEX],
-    build: |build| {
-        let set = build.attributes.fileset("filesetname").unwrap_or(0);
-        Box::new(RemoveDir { set, selection: Selection::new(build), at: None })
-    },
+    build: |build| RemoveDir::build(build, Kind::Leafdir),
 };
 
-struct RemoveDir {
+/// Removes directories of one kind.
+pub(super) struct RemoveDir {
+    kind: Kind,
     set: usize,
     selection: Selection,
     at: Option<FileRef>,
 }
 
+impl RemoveDir {
+    pub(super) fn build(build: &Build<'_>, kind: Kind) -> Box<dyn Flowop> {
+        let (set, selection) = (build.attributes.fileset("filesetname").unwrap_or(0), Selection::new(build));
+        Box::new(RemoveDir { kind, set, selection, at: None })
+    }
+}
+
 impl Flowop for RemoveDir {
     fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
-        self.at = thread.claim_delete(self.set, Kind::Leafdir, self.selection.by())?;
-        let Some(leafdir) = self.at else { return Ok(Turn::Skip) };
-        thread.set_leafdir_path(leafdir);
+        self.at = thread.claim_delete(self.set, self.kind, self.selection.by())?;
+        let Some(directory) = self.at else { return Ok(Turn::Skip) };
+        thread.set_directory_path(self.kind, directory);
         Ok(Turn::Go)
     }
 
@@ -37,14 +44,19 @@ impl Flowop for RemoveDir {
 
     fn finish(&mut self, thread: &mut Thread<'_>, result: &Result<Moved, Broken>) {
         let Some(FileRef { set, entry }) = self.at else { return };
-        let leafdirs = thread.sets[set].pool.leafdirs();
-        if result.is_ok() { leafdirs.deleted(entry) } else { leafdirs.restore(entry) }
+        let directories = self.kind.entries(&thread.sets[set].pool);
+        if result.is_ok() { directories.deleted(entry) } else { directories.restore(entry) }
     }
 
     fn cancel(&mut self, thread: &mut Thread<'_>) {
         if let Some(FileRef { set, entry }) = self.at {
-            thread.sets[set].pool.leafdirs().restore(entry);
+            self.kind.entries(&thread.sets[set].pool).restore(entry);
         }
+    }
+
+    fn advice(&self, errno: Errno, _: &Thread<'_>) -> Option<&'static str> {
+        let of_files = self.kind == Kind::Home && matches!(errno, Errno::NOTEMPTY | Errno::EXIST);
+        of_files.then_some("its files must be deleted first, and its leaf directories removed")
     }
 
     fn describe(&self, thread: &Thread<'_>) -> String {

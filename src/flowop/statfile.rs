@@ -1,8 +1,8 @@
 //! `statfile`: reads the attributes of a file.
 
-use super::file::Choice;
-use super::{Broken, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
-use crate::engine::Request;
+use super::subject::{Name, Subject};
+use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use crate::engine::{Object, Request};
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "statfile",
@@ -11,67 +11,37 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     effect: Effect::Reads,
     summary: "reads the attributes of the file open in a slot, or of the next existing file",
     attributes: &[attributes::SLOT, attributes::FILE, attributes::INDEX],
-    build: |build| Box::new(StatFile { choice: Choice::new(build), at: At::Nothing }),
+    build: |build| Box::new(StatFile { subject: Subject::new(build, Name::Relative) }),
 };
 
 struct StatFile {
-    choice: Choice,
-    at: At,
-}
-
-#[derive(Clone, Copy)]
-enum At {
-    Nothing,
-    Slot(usize),
-    File(FileRef),
+    subject: Subject,
 }
 
 impl Flowop for StatFile {
     fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
-        self.at = At::Nothing;
-        if self.choice.has_fd() {
-            let slot = self.choice.slot(thread);
-            if thread.slot(slot).fd.is_some() {
-                self.at = At::Slot(slot);
-                return Ok(Turn::Go);
-            }
-        }
-        self.at = At::File(self.choice.pick(thread)?);
-        Ok(Turn::Go)
+        self.subject.choose(thread)
     }
 
     fn execute(&mut self, thread: &mut Thread<'_>) -> Result<Moved, Broken> {
-        match self.at {
-            At::Slot(slot) => {
-                let fd = thread.fd(slot);
-                thread.engine.execute(Request::Fstat { fd })?;
-            }
-            At::File(file) => {
-                thread.request_stat(file)?;
-            }
-            At::Nothing => {}
-        }
+        thread.engine.execute(match self.subject.object(thread) {
+            Object::Open(fd) => Request::Fstat { fd },
+            Object::Named { directory, path } => Request::Stat { directory, path },
+        })?;
         Ok(Moved::NONE)
     }
 
     fn finish(&mut self, thread: &mut Thread<'_>, _: &Result<Moved, Broken>) {
-        if let At::File(file) = self.at {
-            thread.release(file);
-        }
+        self.subject.release(thread);
     }
 
     fn cancel(&mut self, thread: &mut Thread<'_>) {
-        if let At::File(file) = self.at {
-            thread.release(file);
-        }
+        self.subject.release(thread);
     }
 
     fn describe(&self, thread: &Thread<'_>) -> String {
-        match self.at {
-            At::Slot(slot) => format!("fstat of {}", thread.show_slot(slot)),
-            At::File(file) => format!("stat of {}", thread.show(file)),
-            At::Nothing => String::new(),
-        }
+        let call = if self.subject.is_slot() { "fstat" } else { "stat" };
+        format!("{call} of {}", self.subject.show(thread))
     }
 }
 

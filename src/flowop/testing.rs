@@ -5,13 +5,14 @@ use crate::attribute::{self, Attributes, Value, VariableId};
 use crate::engine::Clock;
 use crate::fileset::layout::NoVariables;
 use crate::fileset::pool::{Pool, Shape};
-use crate::fileset::{Content, Draw, Layout, Presence, Spec};
+use crate::fileset::{Content, Draw, Layout, PathBuffer, Presence, Spec};
 use crate::random;
 use crate::random::stream::Seed;
 use crate::source::{Span, Spanned};
 use crate::sys::Region;
 use rustix::fs::OFlags;
 use std::cell::RefCell;
+use std::path::{Path, PathBuf};
 
 /// Answers of a run. Nobody else is in it: a wait that does not end at once lasts until the run is over.
 #[derive(Debug)]
@@ -135,7 +136,14 @@ impl Bench {
                 let pool = Pool::attach(region, 0, shape);
                 let files = (0..files as usize).map(|at| at < existing).collect();
                 pool.fill(&layout, &Presence { files, leafdirs: vec![false; leafdirs as usize] });
-                OpenSet { name: name.to_owned(), pool, root: None, access: OFlags::RDWR, content: None }
+                OpenSet {
+                    name: name.to_owned(),
+                    pool,
+                    root: None,
+                    path: PathBuf::new(),
+                    access: OFlags::RDWR,
+                    content: None,
+                }
             })
             .into();
         Bench { sets, run: TestRun::default(), variables: Vec::new(), script: script.to_owned() }
@@ -162,51 +170,104 @@ impl Bench {
     }
 
     pub(super) fn flowop_with_target(&self, kind: &str, written: &str, target: Option<usize>) -> Box<dyn Flowop> {
-        let def = super::find(kind).unwrap();
-        let mut attributes = Attributes::default();
-        for item in written.split(',').filter(|item| !item.is_empty()) {
-            let (name, text) = item.split_once('=').unwrap_or((item, "true"));
-            let attribute = attribute::find(def.attributes(), name).unwrap_or_else(|| panic!("{kind} has no {name}"));
-            let value = match crate::units::number(text) {
-                Ok(number) => Value::from(number),
-                Err(_) if text == "true" => Value::Flag(true),
-                Err(_) if text.starts_with('$') => Value::Random(VariableId(text[1..].parse().unwrap())),
-                Err(_) => Value::Text(text.to_owned()),
-            };
-            let typed = match (attribute.kind, attribute.read(&value).unwrap()) {
-                (attribute::Kind::Fileset, _) => {
-                    attribute::Typed::Fileset(self.sets.iter().position(|set| set.name == text).unwrap() as u32)
+        flowop(&self.sets, &self.variables, kind, written, target)
+    }
+
+    /// The sets on the disk, below `directory`: each existing file has 100 bytes and its index, and that is its size.
+    pub(super) fn on_disk(&mut self, directory: &Path) -> &[OpenSet<'static>] {
+        std::fs::create_dir_all(directory).unwrap();
+        for set in &mut self.sets {
+            set.path = directory.canonicalize().unwrap().join(&set.name);
+            for file in 0..set.pool.files().len() {
+                let path = path_on_disk(set, file);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                set.pool.set_size(file, 100 + u64::from(file));
+                if set.pool.files().exists(file) {
+                    std::fs::write(path, vec![0; 100 + file as usize]).unwrap();
                 }
-                (_, typed) => typed,
-            };
-            attributes.insert(attribute.name, Spanned::new(typed, Span::default()));
+            }
+            set.root = Some(std::fs::File::open(&set.path).unwrap().into());
         }
-        def.attributes().for_each(|def| attributes.fill(def, Span::default()));
-        let sampler = &|id: VariableId, seed| self.variables[id.0 as usize].sampler(seed).unwrap();
-        let mut build = Build {
-            name: &format!("{kind}1"),
-            attributes: &attributes,
-            target,
-            wait_point: Some(0),
-            target_points: vec![[0].into(), [1].into()],
-            seed: Seed::root(1),
-            sampler,
-        };
-        (def.build)(&mut build)
+        &self.sets
     }
 
     /// One turn as the threadflow does it.
     pub(super) fn step(&self, flowop: &mut Box<dyn Flowop>, thread: &mut Thread<'_>) -> Result<(Turn, Moved), End> {
-        let turn = flowop.prepare(thread)?;
-        if turn != Turn::Go {
-            return Ok((turn, Moved::NONE));
-        }
-        let result = flowop.execute(thread);
-        flowop.finish(thread, &result);
-        match result {
-            Ok(moved) => Ok((turn, moved)),
-            Err(broken) if broken.errno.is_none() => Err(End::Over),
-            Err(broken) => Err(End::Failed(broken.errno, flowop.describe(thread))),
-        }
+        step(flowop, thread)
+    }
+
+    /// As a turn whose window closes before the call.
+    pub(super) fn cancel(&self, flowop: &mut Box<dyn Flowop>, thread: &mut Thread<'_>) {
+        assert_eq!(flowop.prepare(thread), Ok(Turn::Go));
+        flowop.cancel(thread);
+    }
+
+    /// Which files of the first set exist.
+    pub(super) fn existing(&self) -> Vec<u32> {
+        let files = self.sets[0].pool.files();
+        (0..files.len()).filter(|file| files.exists(*file)).collect()
+    }
+}
+
+/// Where a file of a set on the disk is.
+pub(super) fn path_on_disk(set: &OpenSet<'_>, file: u32) -> PathBuf {
+    let mut path = PathBuffer::with_prefix(set.path.as_os_str());
+    set.pool.file_path(file, &mut path);
+    PathBuf::from(path.as_os_str())
+}
+
+/// A flowop with attributes as `name=value,name`.
+pub(super) fn flowop(
+    sets: &[OpenSet<'_>],
+    variables: &[random::Spec],
+    kind: &str,
+    written: &str,
+    target: Option<usize>,
+) -> Box<dyn Flowop> {
+    let def = super::find(kind).unwrap();
+    let mut attributes = Attributes::default();
+    for item in written.split(',').filter(|item| !item.is_empty()) {
+        let (name, text) = item.split_once('=').unwrap_or((item, "true"));
+        let attribute = attribute::find(def.attributes(), name).unwrap_or_else(|| panic!("{kind} has no {name}"));
+        let value = match crate::units::number(text) {
+            Ok(number) => Value::from(number),
+            Err(_) if text == "true" => Value::Flag(true),
+            Err(_) if text.starts_with('$') => Value::Random(VariableId(text[1..].parse().unwrap())),
+            Err(_) => Value::Text(text.to_owned()),
+        };
+        let typed = match (attribute.kind, attribute.read(&value).unwrap()) {
+            (attribute::Kind::Fileset, _) => {
+                attribute::Typed::Fileset(sets.iter().position(|set| set.name == text).unwrap() as u32)
+            }
+            (_, typed) => typed,
+        };
+        attributes.insert(attribute.name, Spanned::new(typed, Span::default()));
+    }
+    def.attributes().for_each(|def| attributes.fill(def, Span::default()));
+    let sampler = &|id: VariableId, seed| variables[id.0 as usize].sampler(seed).unwrap();
+    let mut build = Build {
+        name: &format!("{kind}1"),
+        attributes: &attributes,
+        target,
+        wait_point: Some(0),
+        target_points: vec![[0].into(), [1].into()],
+        seed: Seed::root(1),
+        sampler,
+    };
+    (def.build)(&mut build)
+}
+
+/// One turn as the threadflow does it.
+pub(super) fn step(flowop: &mut Box<dyn Flowop>, thread: &mut Thread<'_>) -> Result<(Turn, Moved), End> {
+    let turn = flowop.prepare(thread)?;
+    if turn != Turn::Go {
+        return Ok((turn, Moved::NONE));
+    }
+    let result = flowop.execute(thread);
+    flowop.finish(thread, &result);
+    match result {
+        Ok(moved) => Ok((turn, moved)),
+        Err(broken) if broken.errno.is_none() => Err(End::Over),
+        Err(broken) => Err(End::Failed(broken.errno, flowop.describe(thread))),
     }
 }

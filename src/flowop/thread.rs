@@ -10,6 +10,7 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::ops::Range;
+use std::path::PathBuf;
 
 /// Slots that `opennext` rotates through.
 const ROTATION: usize = 128;
@@ -30,6 +31,8 @@ pub struct OpenSet<'r> {
     pub pool: Pool<'r>,
     /// Its root directory; none on an engine that touches no files.
     pub root: Option<OwnedFd>,
+    /// Its root directory's path, without symbolic links in it; empty on an engine that touches no files.
+    pub path: PathBuf,
     /// O_RDONLY, O_WRONLY or O_RDWR.
     pub access: OFlags,
     /// How data that is written to its files compresses and repeats; none for any random data.
@@ -50,13 +53,17 @@ pub enum Kind {
     File,
     /// Directories without files, of makedir and removedir.
     Leafdir,
+    /// Directories that hold files, of mkdir and rmdir.
+    Home,
 }
 
 impl Kind {
-    fn entries<'p, 'r>(self, pool: &'p Pool<'r>) -> &'p Entries<'r> {
+    /// The entries of this kind.
+    pub(super) fn entries<'p, 'r>(self, pool: &'p Pool<'r>) -> &'p Entries<'r> {
         match self {
             Kind::File => pool.files(),
             Kind::Leafdir => pool.leafdirs(),
+            Kind::Home => pool.homes(),
         }
     }
 
@@ -65,6 +72,7 @@ impl Kind {
         match self {
             Kind::File => "file",
             Kind::Leafdir => "leaf directory",
+            Kind::Home => "directory of files",
         }
     }
 
@@ -73,6 +81,7 @@ impl Kind {
         match self {
             Kind::File => "files",
             Kind::Leafdir => "leaf directories",
+            Kind::Home => "directories of files",
         }
     }
 }
@@ -161,12 +170,24 @@ struct Place {
     own: Rotor,
     /// The rotation of all threads over leaf directories.
     leafdirs: Rotor,
+    /// The rotation of all threads over directories that hold files.
+    homes: Rotor,
     /// The rotation of all threads over directories.
     directories: Rotor,
     /// Of the last file, relative to the set's root.
     path: PathBuffer,
     /// The data that this thread writes to it, where the set says how it is.
     content: Option<Stream>,
+}
+
+impl Place {
+    fn rotor(&mut self, kind: Kind) -> &mut Rotor {
+        match kind {
+            Kind::File => &mut self.shared,
+            Kind::Leafdir => &mut self.leafdirs,
+            Kind::Home => &mut self.homes,
+        }
+    }
 }
 
 /// A thread instance.
@@ -227,6 +248,7 @@ impl<'r> Thread<'r> {
                     shared: Rotor::shared(set.pool.files().len(), threads),
                     own: Rotor::alone(0),
                     leafdirs: Rotor::shared(set.pool.leafdirs().len(), threads),
+                    homes: Rotor::shared(set.pool.homes().len(), threads),
                     directories: Rotor::shared(set.pool.directories(), threads),
                     path: PathBuffer::new(),
                     content: set.content.map(|content| content.endless(seed.child("content").index(number))),
@@ -316,11 +338,10 @@ impl<'r> Thread<'r> {
         loop {
             let entries = kind.entries(&self.sets[set].pool);
             let place = &mut self.places[set];
-            let pick = match (&mut by, kind) {
-                (By::Index(index), _) => entries.indexed_absent(*index),
-                (By::Random(generator), _) => entries.random_absent(generator),
-                (By::Rotation, Kind::File) => entries.claim_absent(&mut place.shared),
-                (By::Rotation, Kind::Leafdir) => entries.claim_absent(&mut place.leafdirs),
+            let pick = match &mut by {
+                By::Index(index) => entries.indexed_absent(*index),
+                By::Random(generator) => entries.random_absent(generator),
+                By::Rotation => entries.claim_absent(place.rotor(kind)),
             };
             match pick {
                 Pick::Entry(entry) => return Ok(FileRef { set, entry }),
@@ -341,12 +362,31 @@ impl<'r> Thread<'r> {
     pub fn claim_delete(&mut self, set: usize, kind: Kind, by: By<'_>) -> Result<Option<FileRef>, End> {
         let entries = kind.entries(&self.sets[set].pool);
         let place = &mut self.places[set];
-        let pick = match (by, kind) {
-            (By::Index(index), _) => entries.indexed_delete(index),
-            (By::Random(generator), _) => entries.random_delete(generator),
-            (By::Rotation, Kind::File) => entries.claim_delete(&mut place.shared),
-            (By::Rotation, Kind::Leafdir) => entries.claim_delete(&mut place.leafdirs),
+        let pick = match by {
+            By::Index(index) => entries.indexed_delete(index),
+            By::Random(generator) => entries.random_delete(generator),
+            By::Rotation => entries.claim_delete(place.rotor(kind)),
         };
+        self.at_once(set, kind, pick)
+    }
+
+    /// The next existing entry of a kind, in use until it is released; none where each is being made or removed. It
+    /// does not wait, so the thread may hold a claim meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// Where none exists.
+    pub fn use_existing(&mut self, set: usize, kind: Kind, by: By<'_>) -> Result<Option<FileRef>, End> {
+        let entries = kind.entries(&self.sets[set].pool);
+        let pick = match by {
+            By::Index(index) => entries.indexed_open(index),
+            By::Random(generator) => entries.random_open(generator),
+            By::Rotation => entries.open_existing(self.places[set].rotor(kind)),
+        };
+        self.at_once(set, kind, pick)
+    }
+
+    fn at_once(&self, set: usize, kind: Kind, pick: Pick) -> Result<Option<FileRef>, End> {
         match pick {
             Pick::Entry(entry) => Ok(Some(FileRef { set, entry })),
             Pick::Nothing => Err(End::NoWork(format!("no {} exists in {}", kind.noun(), self.sets[set].name))),
@@ -381,9 +421,14 @@ impl<'r> Thread<'r> {
         self.sets[file.set].pool.file_path(file.entry, &mut self.places[file.set].path);
     }
 
-    /// Writes the path of a leaf directory to where the requests on directories find it.
-    pub fn set_leafdir_path(&mut self, leafdir: FileRef) {
-        self.sets[leafdir.set].pool.leafdir_path(leafdir.entry, &mut self.places[leafdir.set].path);
+    /// Writes the path of a directory to where the requests on directories find it.
+    pub fn set_directory_path(&mut self, kind: Kind, directory: FileRef) {
+        let (pool, path) = (&self.sets[directory.set].pool, &mut self.places[directory.set].path);
+        match kind {
+            Kind::File => pool.file_path(directory.entry, path),
+            Kind::Leafdir => pool.leafdir_path(directory.entry, path),
+            Kind::Home => pool.home_path(directory.entry, path),
+        }
     }
 
     /// Makes the directory whose path was set.
@@ -436,17 +481,15 @@ impl<'r> Thread<'r> {
             .map(|fd| fd as i32)
     }
 
-    /// Reads the attributes of the path that [`Thread::set_path`] left.
+    /// Reads the attributes of the path of the set that was set last.
     ///
     /// # Errors
     ///
     /// The kernel's.
     #[inline]
-    pub fn request_stat(&mut self, file: FileRef) -> Result<u64, Errno> {
-        self.engine.execute(Request::Stat {
-            directory: self.sets[file.set].directory(),
-            path: self.places[file.set].path.as_c_str(),
-        })
+    pub fn request_stat(&mut self, set: usize) -> Result<u64, Errno> {
+        let directory = self.sets[set].directory();
+        self.engine.execute(Request::Stat { directory, path: self.places[set].path.as_c_str() })
     }
 
     /// Removes the path that [`Thread::set_path`] left.
@@ -460,6 +503,12 @@ impl<'r> Thread<'r> {
             directory: self.sets[file.set].directory(),
             path: self.places[file.set].path.as_c_str(),
         })
+    }
+
+    /// What to do about a new name that could not be made because its directory was removed.
+    pub fn advice_on_home(&self, file: FileRef, errno: Errno) -> Option<&'static str> {
+        let gone = errno == Errno::NOENT && self.sets[file.set].pool.is_homeless(file.entry);
+        gone.then_some("rmdir removed the directory that it is in, and mkdir has to make it again first")
     }
 
     /// Ends the use of a file.

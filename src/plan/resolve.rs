@@ -763,6 +763,7 @@ impl<'a> Resolver<'a, '_> {
             self.scope.diagnostics.as_before(again);
         }
         self.bind_instances(&mut processes);
+        self.check_room(&processes);
         let none = !processes.is_empty() && processes.iter().all(|process| process.instances == 0);
         // A number that could not be read is reported already.
         if none && !self.scope.diagnostics.has_errors() {
@@ -1025,10 +1026,16 @@ impl<'a> Resolver<'a, '_> {
         let variable = &self.scope.variables[id.0 as usize];
         if variable.is_open() {
             let spec = &self.specs[set];
-            let bound = variable.among(match attribute::find(def.attributes(), "pick").map(|def| def.kind) {
+            let number = match attribute::find(def.attributes(), "pick").map(|def| def.kind) {
                 Some(Kind::Pick(Picked::Leafdirs)) => spec.leafdirs,
+                Some(Kind::Pick(Picked::Homes)) => {
+                    let message = "how many directories of files there are is known with their layout only";
+                    let diagnostic = Diagnostic::error(span, message, "this distribution has no n");
+                    return self.push(diagnostic.help("give the number to choose from, such as zipf(theta=1.1, n=100)"));
+                }
                 _ => spec.entries,
-            });
+            };
+            let bound = variable.among(number);
             let id = self.scope.add_random(bound);
             attributes.insert("pick", Spanned::new(Typed::Random(id), span));
         }
@@ -1069,6 +1076,30 @@ impl<'a> Resolver<'a, '_> {
                     }
                 }
             }
+        }
+    }
+
+    /// Warns of flowops that make names for files that are there, in sets where every name exists and none is removed.
+    fn check_room(&mut self, processes: &[ProcessPlan]) {
+        let flowops = || processes.iter().flat_map(|process| &process.threads).flat_map(|thread| &thread.flowops);
+        let target = |flowop: &FlowopPlan| flowop.attributes.fileset("filesetname");
+        let source = |flowop: &FlowopPlan| flowop.attributes.fileset("source").or_else(|| target(flowop));
+        for flowop in flowops() {
+            let makes = attribute::find(flowop.def().attributes(), "source").is_some();
+            let (Some(set), Some(span)) = (target(flowop), flowop.attributes.span("filesetname")) else { continue };
+            let spec = &self.specs[set];
+            let frees = |other: &FlowopPlan| match other.def().effect {
+                Effect::Removes => target(other).is_none_or(|removed| removed == set),
+                Effect::Moves => source(other) == Some(set) && target(other) != Some(set),
+                _ => false,
+            };
+            if !makes || !spec.is_full() || flowops().any(frees) {
+                continue;
+            }
+            let message = format!("{} {} finds no name that is free in '{}'", flowop.kind, flowop.name, spec.name);
+            let diagnostic = Diagnostic::warning(span, message, "all its entries exist from the start");
+            let help = "give the fileset more entries than are preallocated (prealloc below 100)";
+            self.push(diagnostic.help(help));
         }
     }
 
@@ -1133,11 +1164,13 @@ impl<'a> Resolver<'a, '_> {
             let spec = &self.specs[set as usize];
             let (word, does) = match (def.effect, def.class) {
                 (Effect::Writes, _) if spec.readonly => ("readonly", "writes"),
+                (Effect::Attributes, _) if spec.readonly => ("readonly", "changes attributes"),
                 (_, FlowopClass::Read) if spec.writeonly && !spec.readonly => ("writeonly", "reads"),
                 _ => continue,
             };
             let message = format!("{} {name} {does}, and the fileset '{}' is {word}", def.name, spec.name);
-            self.push(Diagnostic::error(span, message, format!("{does} a {word} fileset")));
+            let of = if def.effect == Effect::Attributes { "of a" } else { "a" };
+            self.push(Diagnostic::error(span, message, format!("{does} {of} {word} fileset")));
         }
     }
 

@@ -6,6 +6,7 @@
 use rustix::fd::BorrowedFd;
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
+use std::ffi::CStr;
 use std::io::{Error, ErrorKind, Read, Result as IoResult};
 use std::path::Path;
 
@@ -126,6 +127,51 @@ pub fn fstat(fd: i32) -> Result<rustix::fs::Stat, Errno> {
 /// Of the call.
 pub fn advise_random(fd: i32) -> Result<(), Errno> {
     rustix::fs::fadvise(borrow(fd)?, 0, None, rustix::fs::Advice::Random)
+}
+
+/// fchmod(2).
+///
+/// # Errors
+///
+/// Of the call.
+pub fn set_mode(fd: i32, mode: rustix::fs::Mode) -> Result<(), Errno> {
+    rustix::fs::fchmod(borrow(fd)?, mode)
+}
+
+/// futimens(3).
+///
+/// # Errors
+///
+/// Of the call.
+pub fn set_times(fd: i32, times: &rustix::fs::Timestamps) -> Result<(), Errno> {
+    rustix::fs::futimens(borrow(fd)?, times)
+}
+
+/// fsetxattr(2).
+///
+/// # Errors
+///
+/// Of the call.
+pub fn set_attribute(fd: i32, name: &CStr, value: &[u8]) -> Result<(), Errno> {
+    rustix::fs::fsetxattr(borrow(fd)?, name, value, rustix::fs::XattrFlags::empty())
+}
+
+/// fgetxattr(2); the length of the value.
+///
+/// # Errors
+///
+/// Of the call.
+pub fn get_attribute(fd: i32, name: &CStr, buffer: &mut [u8]) -> Result<usize, Errno> {
+    rustix::fs::fgetxattr(borrow(fd)?, name, buffer)
+}
+
+/// flistxattr(2); the length of the names.
+///
+/// # Errors
+///
+/// Of the call.
+pub fn list_attributes(fd: i32, buffer: &mut [u8]) -> Result<usize, Errno> {
+    rustix::fs::flistxattr(borrow(fd)?, buffer)
 }
 
 #[cfg(test)]

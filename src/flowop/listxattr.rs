@@ -1,0 +1,91 @@
+//! `listxattr`: reads the names of the extended attributes of a file.
+
+use super::xattr::{self, Xattr};
+use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use crate::engine::Request;
+use rustix::io::Errno;
+
+pub(super) static DEF: FlowopDef = FlowopDef {
+    name: "listxattr",
+    aliases: &[],
+    class: FlowopClass::Metadata,
+    effect: Effect::Reads,
+    summary: "reads the names of all extended attributes of the file open in a slot, or of the next existing file, into iosize bytes; counts no bytes",
+    attributes: &[attributes::SLOT, attributes::FILE, attributes::INDEX, attributes::XATTR_SIZE],
+    build: |build| Box::new(ListXattr { xattr: Xattr::new(build) }),
+};
+
+struct ListXattr {
+    xattr: Xattr,
+}
+
+impl Flowop for ListXattr {
+    fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
+        self.xattr.choose(thread)
+    }
+
+    fn execute(&mut self, thread: &mut Thread<'_>) -> Result<Moved, Broken> {
+        let object = self.xattr.subject.object(thread);
+        let buffer = &mut thread.memory[self.xattr.data.clone()];
+        thread.engine.execute(Request::ListAttributes { object, buffer })?;
+        Ok(Moved::NONE)
+    }
+
+    fn finish(&mut self, thread: &mut Thread<'_>, _: &Result<Moved, Broken>) {
+        self.xattr.subject.release(thread);
+    }
+
+    fn cancel(&mut self, thread: &mut Thread<'_>) {
+        self.xattr.subject.release(thread);
+    }
+
+    fn advice(&self, errno: Errno, _: &Thread<'_>) -> Option<&'static str> {
+        xattr::advice(errno)
+    }
+
+    fn describe(&self, thread: &Thread<'_>) -> String {
+        format!("listxattr of {}", self.xattr.subject.show(thread))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Bench;
+    use super::super::*;
+    use rustix::io::Errno;
+
+    #[test]
+    fn the_file_is_free_again_after_it_after_an_error_and_after_a_cancel() {
+        let bench = Bench::with_script(1, 1, "fail=listxattr:2:EIO");
+        let mut thread = bench.thread();
+        let mut flowop = bench.flowop("listxattr", "filesetname=fs");
+        assert_eq!(bench.step(&mut flowop, &mut thread), Ok((Turn::Go, Moved::NONE)));
+        let failed = Err(End::Failed(Some(Errno::IO), "listxattr of fs/00000001/00000001".into()));
+        assert_eq!(bench.step(&mut flowop, &mut thread), failed);
+        bench.cancel(&mut flowop, &mut thread);
+        let mut delete = bench.flowop("deletefile", "filesetname=fs");
+        assert_eq!(bench.step(&mut delete, &mut thread), Ok((Turn::Go, Moved::NONE)));
+        assert!(matches!(bench.step(&mut flowop, &mut thread), Err(End::NoWork(_))));
+    }
+
+    #[test]
+    fn an_open_slot_comes_before_the_set() {
+        let bench = Bench::with_script(1, 1, "fail=listxattr:2:EIO");
+        let mut thread = bench.thread();
+        bench.step(&mut bench.flowop("openfile", "filesetname=fs,fd=1"), &mut thread).unwrap();
+        // Its name is gone, the descriptor is not.
+        bench.step(&mut bench.flowop("deletefile", "filesetname=fs,fd=1"), &mut thread).unwrap();
+        let mut flowop = bench.flowop("listxattr", "fd=1");
+        assert_eq!(bench.step(&mut flowop, &mut thread), Ok((Turn::Go, Moved::NONE)));
+        assert!(matches!(bench.step(&mut flowop, &mut thread), Err(End::Failed(Some(Errno::IO), _))));
+    }
+
+    #[test]
+    fn names_that_do_not_fit_need_more_room() {
+        let bench = Bench::with_script(1, 1, "fail=listxattr:1:ERANGE");
+        let mut thread = bench.thread();
+        let mut flowop = bench.flowop("listxattr", "filesetname=fs");
+        assert!(matches!(bench.step(&mut flowop, &mut thread), Err(End::Failed(Some(Errno::RANGE), _))));
+        assert!(flowop.advice(Errno::RANGE, &thread).unwrap().contains("larger iosize"));
+    }
+}

@@ -1,0 +1,75 @@
+//! `readlink`: reads what a symbolic link holds.
+
+use super::subject::{Name, Subject};
+use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use crate::engine::{Object, Request};
+use rustix::io::Errno;
+
+/// The longest path that Linux knows.
+const LONGEST: usize = 4096;
+
+pub(super) static DEF: FlowopDef = FlowopDef {
+    name: "readlink",
+    aliases: &[],
+    class: FlowopClass::Metadata,
+    effect: Effect::Reads,
+    summary: "reads what the next existing entry of the set holds, which must be a symbolic link; counts no bytes",
+    attributes: &[attributes::SET, attributes::INDEX],
+    build: |build| Box::new(ReadLink { subject: Subject::new(build, Name::Relative), buffer: [0; LONGEST] }),
+};
+
+struct ReadLink {
+    subject: Subject,
+    buffer: [u8; LONGEST],
+}
+
+impl Flowop for ReadLink {
+    fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
+        self.subject.choose(thread)
+    }
+
+    fn execute(&mut self, thread: &mut Thread<'_>) -> Result<Moved, Broken> {
+        let Object::Named { directory, path } = self.subject.object(thread) else { return Err(Errno::INVAL.into()) };
+        thread.engine.execute(Request::ReadLink { directory, path, buffer: &mut self.buffer })?;
+        Ok(Moved::NONE)
+    }
+
+    fn finish(&mut self, thread: &mut Thread<'_>, _: &Result<Moved, Broken>) {
+        self.subject.release(thread);
+    }
+
+    fn cancel(&mut self, thread: &mut Thread<'_>) {
+        self.subject.release(thread);
+    }
+
+    fn advice(&self, errno: Errno, _: &Thread<'_>) -> Option<&'static str> {
+        let why = "it is no symbolic link: a set of links has prealloc=0 and gets them from the flowop symlink";
+        (errno == Errno::INVAL).then_some(why)
+    }
+
+    fn describe(&self, thread: &Thread<'_>) -> String {
+        format!("readlink of {}", self.subject.show(thread))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Bench;
+    use super::super::*;
+    use rustix::io::Errno;
+
+    #[test]
+    fn an_entry_is_free_again_and_what_is_no_link_is_named_so() {
+        let bench = Bench::with_script(1, 1, "fail=readlink:2:EINVAL");
+        let mut thread = bench.thread();
+        let mut read = bench.flowop("readlink", "filesetname=fs");
+        assert_eq!(bench.step(&mut read, &mut thread), Ok((Turn::Go, Moved::NONE)));
+        let failed = Err(End::Failed(Some(Errno::INVAL), "readlink of fs/00000001/00000001".into()));
+        assert_eq!(bench.step(&mut read, &mut thread), failed);
+        assert!(read.advice(Errno::INVAL, &thread).unwrap().contains("no symbolic link"));
+        bench.cancel(&mut read, &mut thread);
+        let mut delete = bench.flowop("deletefile", "filesetname=fs");
+        assert_eq!(bench.step(&mut delete, &mut thread), Ok((Turn::Go, Moved::NONE)));
+        assert!(matches!(bench.step(&mut read, &mut thread), Err(End::NoWork(_))));
+    }
+}

@@ -1,0 +1,92 @@
+//! The file of a flowop that looks at attributes or changes them: that of an open slot, else the next existing one, by its
+//! name.
+
+use super::file::Choice;
+use super::{Build, End, FileRef, Thread, Turn};
+use crate::engine::Object;
+use crate::fileset::PathBuffer;
+
+/// How the calls take a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Name {
+    /// Relative to the root of the file set.
+    Relative,
+    /// From the root of all on: the calls take no directory.
+    Absolute,
+}
+
+#[derive(Debug)]
+pub(super) struct Subject {
+    choice: Choice,
+    at: At,
+    name: Name,
+    /// Of the file; made with the first, since only the thread knows where its set is.
+    path: Option<PathBuffer>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum At {
+    Nothing,
+    Slot(usize),
+    File(FileRef),
+}
+
+impl Subject {
+    pub(super) fn new(build: &Build<'_>, name: Name) -> Self {
+        Subject { choice: Choice::new(build), at: At::Nothing, name, path: None }
+    }
+
+    /// Chooses the file of the next operation; what was chosen is in use until [`Subject::release`].
+    #[inline]
+    pub(super) fn choose(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
+        self.at = At::Nothing;
+        if self.choice.has_fd() {
+            let slot = self.choice.slot(thread);
+            if thread.slot(slot).fd.is_some() {
+                self.at = At::Slot(slot);
+                return Ok(Turn::Go);
+            }
+        }
+        let file = self.choice.choose(thread)?;
+        let set = &thread.sets[file.set];
+        let path = self.path.get_or_insert_with(|| match self.name {
+            Name::Relative => PathBuffer::new(),
+            Name::Absolute => PathBuffer::with_prefix(set.path.as_os_str()),
+        });
+        set.pool.file_path(file.entry, path);
+        self.at = At::File(file);
+        Ok(Turn::Go)
+    }
+
+    /// The file as a request takes it.
+    #[inline]
+    pub(super) fn object<'s, 'r: 's>(&'s self, thread: &Thread<'r>) -> Object<'s> {
+        match (self.at, &self.path) {
+            (At::Slot(slot), _) => Object::Open(thread.fd(slot)),
+            (At::File(file), Some(path)) => {
+                let sets = thread.sets;
+                Object::Named { directory: sets[file.set].directory(), path: path.as_c_str() }
+            }
+            (At::Nothing | At::File(_), _) => Object::Open(-1),
+        }
+    }
+
+    pub(super) fn release(&self, thread: &Thread<'_>) {
+        if let At::File(file) = self.at {
+            thread.release(file);
+        }
+    }
+
+    /// True where it is the file of an open slot.
+    pub(super) fn is_slot(&self) -> bool {
+        matches!(self.at, At::Slot(_))
+    }
+
+    pub(super) fn show(&self, thread: &Thread<'_>) -> String {
+        match self.at {
+            At::Slot(slot) => thread.show_slot(slot),
+            At::File(file) => thread.show(file),
+            At::Nothing => String::new(),
+        }
+    }
+}
