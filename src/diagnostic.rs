@@ -5,6 +5,9 @@ use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnost
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
+/// So many findings are shown; the rest is counted. Nobody reads more, and each costs a look through its text.
+const SHOWN: usize = 100;
+
 /// Bytes of a line that is quoted at most.
 const LONGEST_LINE: usize = 1000;
 
@@ -149,7 +152,8 @@ impl Diagnostics {
         let theme = if color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
         let handler = GraphicalReportHandler::new_themed(theme).with_width(120).with_context_lines(1);
         let mut out = String::new();
-        for d in self.sorted() {
+        let all = self.sorted();
+        for d in all.iter().take(SHOWN) {
             let severity = match d.level {
                 Level::Warning => Severity::Warning,
                 Level::Error => Severity::Error,
@@ -177,6 +181,9 @@ impl Diagnostics {
                 let _ = writeln!(text, "{}", d.message);
             }
             out.push_str(&text);
+        }
+        if all.len() > SHOWN {
+            let _ = writeln!(out, "  {} more findings are not shown", all.len() - SHOWN);
         }
         out
     }
@@ -252,6 +259,18 @@ mod tests {
         found.push(Diagnostic::error(Span::new(6, 7), "unknown command 'x'", "a command is expected here"));
         let text = found.render(&sources, false);
         assert_eq!(text, "  error: unknown command 'x' [w.wl:2:1] a command is expected here\n");
+    }
+
+    #[test]
+    fn findings_without_number_are_counted() {
+        let sources = Sources::new(SourceFile::new("w.wl", "x".repeat(SHOWN + 7)));
+        let mut found = Diagnostics::new();
+        for at in 0..SHOWN + 7 {
+            found.push(Diagnostic::error(Span::new(at, at + 1), format!("finding {at}"), "here"));
+        }
+        let text = found.render(&sources, false);
+        assert!(text.contains(&format!("finding {}\n", SHOWN - 1)) && !text.contains(&format!("finding {SHOWN}")));
+        assert!(text.ends_with("\n  7 more findings are not shown\n"), "{text}");
     }
 
     #[test]

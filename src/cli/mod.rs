@@ -85,7 +85,7 @@ struct Parameters {
 }
 
 impl Parameters {
-    /// True where messages on stderr are coloured. `NO_COLOR` is honoured (https://no-color.org).
+    /// True where messages on stderr are coloured. `NO_COLOR` is honoured (<https://no-color.org>).
     fn colored(&self) -> bool {
         match self.color {
             ColorChoice::Always => true,

@@ -1031,7 +1031,8 @@ impl<'a> Resolver<'a, '_> {
                 Some(Kind::Pick(Picked::Homes)) => {
                     let message = "how many directories of files there are is known with their layout only";
                     let diagnostic = Diagnostic::error(span, message, "this distribution has no n");
-                    return self.push(diagnostic.help("give the number to choose from, such as zipf(theta=1.1, n=100)"));
+                    return self
+                        .push(diagnostic.help("give the number to choose from, such as zipf(theta=1.1, n=100)"));
                 }
                 _ => spec.entries,
             };
