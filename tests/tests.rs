@@ -11,6 +11,7 @@ mod layers;
 mod library;
 mod real;
 mod regressions;
+mod session;
 mod signals;
 mod support;
 mod sync;

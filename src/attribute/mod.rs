@@ -35,6 +35,8 @@ pub enum Kind {
     Instances(&'static str),
     /// A random variable and nothing else.
     Variable,
+    /// The name of a position set.
+    Posset,
 }
 
 impl Kind {
@@ -54,6 +56,7 @@ impl Kind {
             Kind::Target => "the name of a flowop".into(),
             Kind::Instances(kind) => format!("the name of a flowop {kind}, of any thread"),
             Kind::Variable => "a random variable".into(),
+            Kind::Posset => "the name of a position set".into(),
         }
     }
 }
@@ -167,7 +170,7 @@ impl AttributeDef {
                 other => whole(other).filter(|n| *n <= 100).map(Typed::Number).ok_or_else(expected),
             },
             Kind::Duration => value.as_nanos().map(Typed::Number).ok_or_else(expected),
-            Kind::Text | Kind::Fileset | Kind::Target | Kind::Instances(_) => match value {
+            Kind::Text | Kind::Fileset | Kind::Target | Kind::Instances(_) | Kind::Posset => match value {
                 Value::Text(text) if text.is_empty() => Err(format!("{} that is not empty", expected())),
                 Value::Text(text) => Ok(Typed::Text(text.clone())),
                 Value::Flag(f) => Ok(Typed::Text(f.to_string())),

@@ -51,6 +51,10 @@ pub static IOSIZE_OR_ALL: &[AttributeDef] =
 pub static OFFSET: &[AttributeDef] =
     &[AttributeDef::flag("random", "at a random multiple of iosize instead of the current position")];
 
+/// Of flowops that may choose it from a position set.
+pub static POSITIONS: &[AttributeDef] =
+    &[AttributeDef::new("possetname", Kind::Posset, "with random, one of the offsets of this position set")];
+
 /// Of flowops whose range may be set.
 pub static RANGE: &[AttributeDef] = &[AttributeDef::new(
     "workingset",
@@ -122,11 +126,11 @@ pub static SAMPLED: &[AttributeDef] =
 /// All groups, for the reference and for names that a flowop does not honour.
 pub static ALL: &[&[AttributeDef]] = &[
     COMMON, SLOT, FILE, INDEX, OPEN, IOSIZE, OFFSET, RANGE, SOURCE, TARGET, COUNT, BYTES, TIME, BLOCKS, SEMBLOCKS,
-    POSTS, HIGHWATER, TEXT, SAMPLED,
+    POSTS, HIGHWATER, TEXT, SAMPLED, POSITIONS,
 ];
 
 /// Attributes of filebench's flowops that no flowop here has yet.
-pub const PLANNED: &[&str] = &["possetname"];
+pub const PLANNED: &[&str] = &[];
 
 /// A flowop attribute of any flowop.
 pub fn known(name: &str) -> Option<&'static AttributeDef> {

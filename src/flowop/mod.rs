@@ -20,7 +20,7 @@ mod pacing;
 mod testing;
 mod thread;
 
-pub use thread::{FileRef, Kind, OpenSet, OwnIo, Posted, RunState, Slot, Thread};
+pub use thread::{FileRef, Kind, OpenSet, OwnIo, Posted, RunState, Slot, Taken, Thread};
 
 mod appendfile;
 mod appendfilerand;

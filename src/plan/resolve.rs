@@ -2,11 +2,12 @@
 //! order of the text; file sets are resolved where they are created, processes where they run, so that a variable may be
 //! set after the definition that mentions it, as in filebench.
 
+use super::command::Session;
 use super::composite::{Composite, Expanded};
 use super::entity::{self, Entity};
 use super::scope::Scope;
-use super::{Dialect, FlowopPlan, Options, Plan, ProcessPlan, QuitMode, RunPlan, Step, ThreadPlan, Workload};
-use crate::attribute::{self, AttributeDef, Attributes, Fallback, Kind, Quantity, Typed, Value};
+use super::{Dialect, FlowopPlan, Options, Period, Plan, ProcessPlan, QuitMode, RunPlan, Step, ThreadPlan, Workload};
+use crate::attribute::{self, AttributeDef, Attributes, Fallback, Kind, Quantity, Typed, Value, VariableId};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::fileset::{self, Draw};
 use crate::flowop::{self, Effect, FlowopClass, FlowopDef};
@@ -18,8 +19,6 @@ use std::path::{Component, Path, PathBuf};
 
 /// Length of a run that says none, in the quit mode `timeout`: filebench's.
 const DEFAULT_LENGTH_NS: u64 = 60_000_000_000;
-/// Period of a `psrun` that says none.
-const DEFAULT_PERIOD_NS: u64 = 10_000_000_000;
 
 /// Resolves a workload.
 ///
@@ -46,6 +45,9 @@ pub fn plan(file: &SourceFile, ast: &Ast, options: &Options, diagnostics: &mut D
         refused: BTreeSet::new(),
         quit: QuitMode::Timeout,
         events: None,
+        session: Session::default(),
+        possets: BTreeMap::new(),
+        name: workload_name(&file.name),
         steps: Vec::new(),
         ran: false,
         garbled,
@@ -126,7 +128,7 @@ struct ProcessDef<'a> {
 
 pub(super) struct Resolver<'a, 'd> {
     pub(super) scope: Scope<'d>,
-    options: &'a Options,
+    pub(super) options: &'a Options,
     dialect: Dialect,
     /// What showed the dialect.
     sign: Option<(Span, &'static str)>,
@@ -140,9 +142,16 @@ pub(super) struct Resolver<'a, 'd> {
     /// Names of flowops that were refused: a target that names one is no second mistake.
     refused: BTreeSet<String>,
     quit: QuitMode,
-    events: Option<&'a [Attribute]>,
-    steps: Vec<Step>,
-    ran: bool,
+    /// The last `eventgen`, whose rate holds for the runs that follow.
+    pub(super) events: Option<(Span, &'a [Attribute])>,
+    /// What the commands have left behind.
+    pub(super) session: Session<'a>,
+    /// Position sets by name.
+    pub(super) possets: BTreeMap<String, VariableId>,
+    /// Of the workload.
+    pub(super) name: String,
+    pub(super) steps: Vec<Step>,
+    pub(super) ran: bool,
     /// The text has parts that could not be read.
     garbled: bool,
 }
@@ -190,9 +199,8 @@ impl<'a> Resolver<'a, '_> {
                     self.push(diagnostic.near(&mode.value, QuitMode::ALL.iter().map(|(name, _)| *name)));
                 }
             },
-            [word] if word.value == "nousestats" => {
-                self.push(Diagnostic::not_supported(word.span, "the mode 'nousestats'"));
-            }
+            // The CPU columns that it is about are not shown.
+            [word] if word.value == "nousestats" => {}
             _ => {
                 let place = words.first().map_or(span, |word| word.span);
                 self.push(Diagnostic::error(
@@ -222,57 +230,23 @@ impl<'a> Resolver<'a, '_> {
                 }
             }
             "sleep" => match arguments {
-                [length] => {
-                    if let Some(nanos) = self.time(length, "a sleep") {
-                        self.steps.push(Step::Sleep(nanos));
-                    }
-                }
+                [length] => self.sleep(length),
                 _ => self.push(Diagnostic::error(word.span, "sleep takes one time", "expected sleep SECONDS")),
             },
-            // Help of filebench 1.4's prompt; a file that is run shows none of it.
-            "usage" => {}
-            "create" => match arguments {
-                [Spanned { value: Expression::Literal(Value::Text(what)), .. }]
-                    if ["file", "files", "fileset", "filesets"].contains(&what.as_str()) =>
-                {
-                    self.create();
-                }
-                [Spanned { value: Expression::Literal(Value::Text(what)), span }]
-                    if ["process", "processes"].contains(&what.as_str()) =>
-                {
-                    self.push(Diagnostic::not_supported(*span, "'create processes'"));
-                }
-                _ => {
-                    let place = arguments.first().map_or(word.span, |a| a.span);
-                    self.push(Diagnostic::error(place, "create what?", "expected create files"));
-                }
-            },
+            "create" => self.create_command(word, arguments),
             "psrun" => match arguments {
-                [] => self.run(None, Some(DEFAULT_PERIOD_NS)),
-                [period] => self.psrun(period, None),
-                [period, length] => self.psrun(period, Some(length)),
+                [] => self.psrun(None, None),
+                [period] => self.psrun(Some(period), None),
+                [period, length] => self.psrun(Some(period), Some(length)),
                 [_, _, extra, ..] => {
                     self.push(Diagnostic::error(extra.span, "psrun has two numbers", "expected psrun PERIOD LENGTH"));
                 }
             },
-            "eventgen" => self.events = Some(attributes),
+            "eventgen" => self.eventgen(word, attributes),
             "quit" | "exit" => return false,
-            other => self.push(Diagnostic::not_supported(word.span, format!("the command '{other}'"))),
+            _ => self.other_command(word, arguments, attributes),
         }
         true
-    }
-
-    fn psrun(&mut self, period: &Spanned<Expression>, length: Option<&Spanned<Expression>>) {
-        let Some(value) = self.scope.evaluate(period) else { return };
-        // filebench's negative period resets its counters after each block; an interval here always has its own.
-        let nanos = match value {
-            Value::Int(n) => Value::Int(n.saturating_abs()).as_nanos(),
-            other => other.as_nanos(),
-        };
-        match nanos.filter(|nanos| *nanos > 0) {
-            Some(nanos) => self.run(length, Some(nanos)),
-            None => self.push(Diagnostic::error(period.span, "the period of psrun is a time", "expected seconds")),
-        }
     }
 
     fn define(&mut self, what: &'a Spanned<String>, attributes: &'a [Attribute], block: Option<&'a Block>) {
@@ -292,9 +266,9 @@ impl<'a> Resolver<'a, '_> {
         match word {
             "randvar" => self.define_randvar(what.span, attributes),
             "flowop" => self.define_composite(what.span, attributes, block),
-            "posset" => self.push(Diagnostic::not_supported(what.span, "a position set")),
+            "posset" | "possets" => self.define_posset(what.span, attributes),
             other => {
-                let known = ["file", "fileset", "process", "randvar", "flowop"];
+                let known = ["file", "fileset", "process", "randvar", "flowop", "posset"];
                 let diagnostic = Diagnostic::error(
                     what.span,
                     format!("'{other}' cannot be defined"),
@@ -338,7 +312,7 @@ impl<'a> Resolver<'a, '_> {
     }
 
     /// The name of an entity, which holds from its definition on.
-    fn name_of(&mut self, entity: &Entity, span: Span, attributes: &[Attribute]) -> Option<Spanned<String>> {
+    pub(super) fn name_of(&mut self, entity: &Entity, span: Span, attributes: &[Attribute]) -> Option<Spanned<String>> {
         let Some(attribute) = attributes.iter().rev().find(|a| a.name.value == "name") else {
             self.push(Diagnostic::error(span, format!("a {} needs a name", entity.name), "expected name=NAME"));
             return None;
@@ -377,7 +351,7 @@ impl<'a> Resolver<'a, '_> {
     }
 
     /// Reads attributes by their declarations. The result has what could be read; mistakes are reported.
-    fn attributes(&mut self, entity: &Entity, span: Span, written: &[Attribute]) -> Attributes {
+    pub(super) fn attributes(&mut self, entity: &Entity, span: Span, written: &[Attribute]) -> Attributes {
         let mut attributes = Attributes::default();
         for attribute in written {
             let name = attribute.name.value.as_str();
@@ -440,7 +414,7 @@ impl<'a> Resolver<'a, '_> {
     }
 
     /// Creates the file sets that are defined and not yet created.
-    fn create(&mut self) {
+    pub(super) fn create(&mut self) {
         let mut made = Vec::new();
         for at in 0..self.filesets.len() {
             if self.filesets[at].spec.is_some() {
@@ -558,9 +532,11 @@ impl<'a> Resolver<'a, '_> {
         path
     }
 
-    fn run(&mut self, length: Option<&Spanned<Expression>>, interval_ns: Option<u64>) {
-        self.ran = true;
-        self.create();
+    pub(super) fn run(&mut self, length: Option<&Spanned<Expression>>, period: Option<Period>) {
+        if self.session.started.is_none() {
+            self.ran = true;
+            self.create();
+        }
         let mut length_ns = match length {
             Some(written) => self.time(written, "a run"),
             None if self.quit == QuitMode::Timeout => Some(DEFAULT_LENGTH_NS),
@@ -571,11 +547,17 @@ impl<'a> Resolver<'a, '_> {
             length_ns = (self.quit == QuitMode::Timeout).then_some(DEFAULT_LENGTH_NS);
         }
         let length_ns = self.options.runtime_ns.or(length_ns);
-        let events_per_s = self.events.and_then(|written| {
-            let span = written.first().map_or_else(Span::default, |a| a.name.span);
-            let rate = self.attributes(&entity::EVENTGEN, span, written).number("rate");
-            (rate > 0).then_some(rate)
-        });
+        if self.session.started.is_some() {
+            return self.run_session(length_ns, period);
+        }
+        let run = self.run_plan(length_ns, period);
+        self.steps.push(Step::Run(run));
+        self.session.measured = true;
+    }
+
+    /// The processes with the values of this moment.
+    pub(super) fn run_plan(&mut self, length_ns: Option<u64>, period: Option<Period>) -> RunPlan {
+        let events_per_s = self.rate().filter(|rate| *rate > 0);
         let mut processes: Vec<ProcessPlan> = (0..self.processes.len()).filter_map(|at| self.process(at)).collect();
         self.bind_instances(&mut processes);
         let none = !processes.is_empty() && processes.iter().all(|process| process.instances == 0);
@@ -589,17 +571,39 @@ impl<'a> Resolver<'a, '_> {
             ));
         }
         let parameters = self.scope.values();
-        self.steps.push(Step::Run(RunPlan {
+        RunPlan {
             length_ns,
-            interval_ns,
+            warmup_ns: self.warmup_ns(),
+            period,
+            lathist: self.session.lathist,
             quit: self.quit,
             events_per_s,
             parameters,
             processes,
-        }));
+        }
     }
 
-    fn time(&mut self, written: &Spanned<Expression>, of: &str) -> Option<u64> {
+    /// True where a file set is defined and not made.
+    pub(super) fn has_unmade_files(&self) -> bool {
+        self.filesets.iter().any(|set| set.spec.is_none())
+    }
+
+    /// The file sets were taken away: they are made anew where they are used again.
+    pub(super) fn forget_files(&mut self) {
+        self.filesets.iter_mut().for_each(|set| set.spec = None);
+    }
+
+    /// The file sets, and what is known of those that are made.
+    pub(super) fn filesets_made(&self) -> impl Iterator<Item = (&str, Option<&fileset::Spec>)> {
+        self.filesets.iter().map(|set| (set.name.as_str(), set.spec.map(|spec| &self.specs[spec as usize])))
+    }
+
+    /// The processes by name.
+    pub(super) fn process_blocks(&self) -> Vec<(String, &'a Block)> {
+        self.processes.iter().map(|process| (process.name.clone(), process.block)).collect()
+    }
+
+    pub(super) fn time(&mut self, written: &Spanned<Expression>, of: &str) -> Option<u64> {
         let value = self.scope.evaluate(written)?;
         match value.as_nanos() {
             Some(nanos) => Some(nanos),
@@ -796,9 +800,11 @@ impl<'a> Resolver<'a, '_> {
                     self.push(diagnostic.near(wanted, names.iter().flatten().map(|n| n.value.as_str())));
                 }
             }
+            self.bind_posset(attribute_def, &mut value);
             attributes.insert(attribute_def.name, value);
         }
         self.fill(&mut attributes, def.attributes(), &of, kind.span);
+        self.check_posset(&attributes);
         let name = format!("{prefix}{}", attributes.text("name").unwrap_or_default());
         self.check_access(def, &name, kind.span, &attributes, slot_sets);
         Some(FlowopPlan { name, kind: def.name.to_owned(), target, acts_on: Vec::new(), attributes })
@@ -908,6 +914,9 @@ impl<'a> Resolver<'a, '_> {
     }
 
     fn end(&mut self, file: &SourceFile) {
+        if self.session.started.take().is_some() {
+            self.steps.push(Step::Stop);
+        }
         // The last thing that is written: a place that can be shown.
         let last = file.text.trim_end().char_indices().last();
         let end = last.map_or_else(Span::default, |(at, c)| Span::new(at, at + c.len_utf8()));

@@ -17,12 +17,14 @@ mod exponential;
 mod gamma;
 mod lognormal;
 mod normal;
+mod positions;
 mod tabular;
 mod triangular;
 mod uniform;
 mod variable;
 mod weibull;
 
+pub use positions::key as positions_key;
 use stream::{Generator, Seed};
 pub use variable::{RandVar, cvar};
 
@@ -37,6 +39,7 @@ pub static DISTRIBUTIONS: &[&DistributionDef] = &[
     &lognormal::LOGNORMAL,
     &triangular::TRIANGULAR,
     &weibull::WEIBULL,
+    &positions::POSITIONS,
 ];
 
 /// The distribution of that name.

@@ -3,6 +3,7 @@
 use crate::record::{Ended, Run, RunRecord};
 use crate::units;
 
+mod dump;
 mod filebench;
 pub mod json;
 mod table;
@@ -28,6 +29,17 @@ pub static RENDERERS: &[RendererDef] = &[
         summary: "filebench's breakdown and IO Summary, in its columns and units (MB is 2^20 bytes)",
         render: filebench::render,
     },
+    RendererDef {
+        name: "dump",
+        summary: "filebench 1.4's `stats dump`: rates of each flowop and the IO Summary",
+        render: dump::text,
+    },
+    RendererDef {
+        name: "multidump",
+        summary: "its `stats multidump`: the same figures between tabs",
+        render: dump::multi,
+    },
+    RendererDef { name: "xmldump", summary: "its `stats xmldump`: the same figures as XML", render: dump::xml },
 ];
 
 /// The form with this name.
