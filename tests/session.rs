@@ -148,7 +148,10 @@ fn an_end_in_the_warm_up_measures_nothing_and_says_so() {
             let reason = run["reason"].as_str().unwrap();
             assert!(reason.starts_with("no operation finished: ") && reason.ends_with("in the warm-up"), "{reason}");
             assert!(mode == "alldone" || reason.contains(word), "{reason}");
-            assert_eq!((&run["valid"], &run["elapsed_ns"], &run["total"]["ops"]), (&json!(false), &json!(0), &json!(0)));
+            assert_eq!(
+                (&run["valid"], &run["elapsed_ns"], &run["total"]["ops"]),
+                (&json!(false), &json!(0), &json!(0))
+            );
         }
     }
 }
@@ -273,7 +276,8 @@ fn a_session_is_refused_where_this_machine_cannot_do_it() {
 
 #[test]
 fn files_are_taken_away_and_made_again() {
-    let text = format!("{LOOKS}run 50ms\nshutdown files\nsystem \"ls $dir; echo listed\"\nrun 50ms\nshutdown fileset\n");
+    let text =
+        format!("{LOOKS}run 50ms\nshutdown files\nsystem \"ls $dir; echo listed\"\nrun 50ms\nshutdown fileset\n");
     let bench = Bench::new(&text).args(["--allow-exec"]);
     let outcome = bench.run().exits(0);
     assert_eq!(outcome.runs().len(), 2);
@@ -344,7 +348,10 @@ fn a_workload_writes_only_below_the_working_directory() {
     // And `check` says it before.
     let text = format!("{LOOKS}run 1\nstats dump \"../x\"\n");
     Bench::new(&text).args(["--dir", "."]).check().exits(0).says("leads out of the working directory");
-    Bench::new(&format!("{LOOKS}run 50ms\nstats dump \"no/x\"\n")).run().exits(2).says("the directory no does not exist");
+    Bench::new(&format!("{LOOKS}run 50ms\nstats dump \"no/x\"\n"))
+        .run()
+        .exits(2)
+        .says("the directory no does not exist");
 }
 
 #[test]
@@ -369,7 +376,7 @@ fn a_line_beside_runs_with_leave_only_and_ends_with_the_snapshot() {
 
 #[test]
 fn lists_and_help_are_shown_as_an_echo() {
-    let text = "
+    let text = r#"
         usage "sizes: 4k"
         usage \"Set ${nfiles}\"
         set $nfiles=20
@@ -382,7 +389,8 @@ fn lists_and_help_are_shown_as_an_echo() {
         version
         help
         vars
-        run 50ms\n";
+        run 50ms
+"#;
     let outcome = Bench::new(text).run().exits(0);
     let shown = outcome.stdout.split("\nwlrun 0").next().unwrap();
     let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
@@ -398,7 +406,8 @@ fn lists_and_help_are_shown_as_an_echo() {
 
 #[test]
 fn lathist_and_the_sign_of_a_period_are_in_the_record() {
-    let text = format!("{STATS}enable lathist\npsrun 1 3\ndisable_osprof\npsrun -1 3\nset $v=1\nset $w=3\npsrun $v $w\n");
+    let text =
+        format!("{STATS}enable lathist\npsrun 1 3\ndisable_osprof\npsrun -1 3\nset $v=1\nset $w=3\npsrun $v $w\n");
     let outcome = fake(&text, "stat=10us").args(["--format", "filebench"]).run().exits(0);
     let of = |key: &str| outcome.runs().iter().map(|run| run[key].clone()).collect::<Vec<_>>();
     assert_eq!(of("lathist"), [json!(true), Value::Null, Value::Null]);
@@ -427,7 +436,8 @@ fn positions_are_those_of_the_set() {
         let path = bench.files().into_iter().find(|path| path.ends_with("00000001")).unwrap();
         let data = std::fs::read(bench.dir.join(path)).unwrap();
         assert_eq!(data.len(), 1 << 20);
-        let fresh = Bench::new(&text.replace("flowop write name=write", "flowop read name=write")).args(["--seed", seed]);
+        let fresh =
+            Bench::new(&text.replace("flowop write name=write", "flowop read name=write")).args(["--seed", seed]);
         fresh.run().exits(0);
         let path = fresh.files().into_iter().find(|path| path.ends_with("00000001")).unwrap();
         let before = std::fs::read(fresh.dir.join(path)).unwrap();

@@ -621,9 +621,17 @@ impl<'r> Watch<'r> {
     pub(super) fn snapshot(&mut self) -> Run {
         self.snapped = true;
         let elapsed_ns = self.now().saturating_sub(self.control.window_start());
+        let flowops = self.flowops();
+        // Of the same look at the counters, which go on: the intervals add up to the run.
+        let total = |flowop: &FlowopRecord| IntervalCounts {
+            ops: flowop.counts.ops,
+            bytes_read: flowop.counts.bytes_read,
+            bytes_written: flowop.counts.bytes_written,
+            latency_sum_ns: flowop.histogram.sum_ns,
+        };
         let mut intervals = self.intervals.clone();
-        intervals.add(elapsed_ns, self.totals());
-        self.entry(Ended::Time, None, elapsed_ns, intervals.list)
+        intervals.add(elapsed_ns, flowops.iter().map(total).collect());
+        self.entry(Ended::Time, None, elapsed_ns, flowops, intervals.list)
     }
 
     /// Everything that happened.
@@ -655,11 +663,18 @@ impl<'r> Watch<'r> {
             reason => reason,
         };
         let intervals = std::mem::take(&mut self.intervals).list;
-        self.entry(ended, reason, elapsed_ns, intervals)
+        let flowops = self.flowops();
+        self.entry(ended, reason, elapsed_ns, flowops, intervals)
     }
 
-    fn entry(&mut self, ended: Ended, reason: Option<String>, elapsed_ns: u64, intervals: Vec<Interval>) -> Run {
-        let flowops = self.flowops();
+    fn entry(
+        &self,
+        ended: Ended,
+        reason: Option<String>,
+        elapsed_ns: u64,
+        flowops: Vec<FlowopRecord>,
+        intervals: Vec<Interval>,
+    ) -> Run {
         let complete = matches!(ended, Ended::Time | Ended::Done | Ended::Count | Ended::RanDry);
         // A run in which nothing was done measures nothing, however it ended.
         let did_something = flowops.iter().any(|flowop| flowop.counts.ops > 0);

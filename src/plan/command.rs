@@ -320,7 +320,10 @@ impl<'a> Resolver<'a, '_> {
                     self.session.measured = true;
                     self.steps.push(Step::Stop);
                 }
-                None => self.no_effect(word, "no processes live here"),
+                None => {
+                    let shutdown = Spanned::new("shutdown processes".to_owned(), word.span);
+                    self.no_effect(&shutdown, "no processes live here");
+                }
             },
             Ok((what, span)) if FILES.contains(&what) => {
                 if let Some(started) = self.session.started {
@@ -341,7 +344,10 @@ impl<'a> Resolver<'a, '_> {
         let rest = &arguments[1..];
         match what {
             "clear" if self.session.started.is_some() => self.steps.push(Step::Clear),
-            "clear" => self.no_effect(word, "no processes live here: each run counts from its own start"),
+            "clear" => {
+                let clear = Spanned::new("stats clear".to_owned(), span);
+                self.no_effect(&clear, "no processes live here: each run counts from its own start");
+            }
             "snap" if self.session.started.is_some() => {
                 self.session.measured = true;
                 self.steps.push(Step::Snap);

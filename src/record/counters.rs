@@ -291,13 +291,14 @@ impl FlowopCounters<'_> {
     /// Adds everything to a record's sums.
     pub fn add_to(&self, counts: &mut Counts, histogram: &mut Histogram) {
         let load = |word: usize| self.words[word].load(Relaxed);
+        let ops = load(OPS);
         let errors: BTreeMap<String, u64> = (ERRORS..ERRORS + ERROR_KINDS)
             .map(load)
             .filter(|value| *value > 0)
             .map(|value| (errno_name((value >> 48) as i32), value & 0xffff_ffff_ffff))
             .collect();
         counts.merge(&Counts {
-            ops: load(OPS),
+            ops,
             bytes_read: load(BYTES_READ),
             bytes_written: load(BYTES_WRITTEN),
             auto_opens: load(AUTO_OPENS),
@@ -305,17 +306,20 @@ impl FlowopCounters<'_> {
             in_flight: load(IN_FLIGHT),
             errors,
         });
-        if load(OPS) == 0 {
+        if ops == 0 {
             return;
         }
-        let (min_ns, max_ns) = (load(MIN).saturating_sub(1), load(MAX));
+        // The thread may be in the middle of an operation's words: what is not whole yet is left out, and no word is
+        // taken to agree with another.
+        let min_ns = load(MIN).saturating_sub(1);
+        let max_ns = load(MAX).max(min_ns);
         // Outside min and max every bucket is zero: those pages are not read, for reading would make them.
         let used = histogram::bucket(max_ns) + 1;
         let first = histogram::bucket(min_ns);
         let mut buckets = vec![0; first];
         buckets.extend(self.buckets[first..used].iter().map(|word| word.load(Relaxed)));
         histogram.merge(&Histogram {
-            count: load(OPS),
+            count: ops.min(buckets.iter().sum()),
             sum_ns: load(SUM),
             sum_squares: u128::from(load(SQUARES_HIGH)) << 64 | u128::from(load(SQUARES_LOW)),
             min_ns,
@@ -467,6 +471,20 @@ mod tests {
         assert_eq!((counts.ops, histogram.min_ns, histogram.max_ns), (1, 9, 9));
         assert_eq!(thread.flowop_since_gate(1), (3, Moved { read: 16, written: 1 }));
         assert_eq!(thread.own_io(), OwnIo { ops: 3, data_ops: 3, bytes: 17 });
+    }
+
+    #[test]
+    fn a_look_into_the_middle_of_an_operation_shows_what_is_whole() {
+        let shape = Shape::new([1]);
+        let region = region(&shape);
+        let counters = Counters::new(&region, 0, &shape).thread(0).flowops[0];
+        counters.record(1_000, Moved::NONE);
+        // The greatest latency is the last word to be written.
+        counters.words[MAX].store(0, Relaxed);
+        let (_, histogram) = read(counters);
+        assert_eq!((histogram.count, histogram.min_ns, histogram.max_ns), (1, 1_000, 1_000));
+        counters.words[OPS].store(2, Relaxed);
+        assert_eq!(read(counters).1.percentile_ns(100.0), Some(1_000));
     }
 
     #[test]
