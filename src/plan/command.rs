@@ -261,8 +261,10 @@ impl<'a> Resolver<'a, '_> {
         match (nanos, self.session.started) {
             (1.., _) => self.steps.push(Step::Sleep(nanos)),
             (0, Some(_)) => {
+                // Nobody lives behind it.
+                self.session.started = None;
                 self.session.measured = true;
-                self.steps.push(Step::UntilDone);
+                self.steps.extend([Step::UntilDone, Step::Stop]);
             }
             (0, None) => {
                 let diagnostic =

@@ -6,8 +6,10 @@ use crate::units;
 mod dump;
 mod filebench;
 pub mod json;
+mod multidump;
 mod table;
 mod text;
+mod xmldump;
 
 /// A form in which a record is shown.
 #[derive(Debug)]
@@ -32,14 +34,14 @@ pub static RENDERERS: &[RendererDef] = &[
     RendererDef {
         name: "dump",
         summary: "filebench 1.4's `stats dump`: rates of each flowop and the IO Summary",
-        render: dump::text,
+        render: dump::render,
     },
     RendererDef {
         name: "multidump",
         summary: "its `stats multidump`: the same figures between tabs",
-        render: dump::multi,
+        render: multidump::render,
     },
-    RendererDef { name: "xmldump", summary: "its `stats xmldump`: the same figures as XML", render: dump::xml },
+    RendererDef { name: "xmldump", summary: "its `stats xmldump`: the same figures as XML", render: xmldump::render },
 ];
 
 /// The form with this name.
