@@ -209,8 +209,10 @@ fn processes_that_end_by_themselves_end_the_session() {
         assert_eq!((&run["ended"], ops(run, "stat")), (&json!(ended), 300));
         assert!(outcome.stdout.ends_with("goes on\n"));
         // To wait for that, sleep 0.
-        let text = format!("set mode quit {mode}\n{ENDS}create processes\nsleep 0\nshutdown processes\n");
-        assert_eq!(ops(Bench::new(&text).run().exits(0).only_run(), "stat"), 300);
+        let text = format!("set mode quit {mode}\n{ENDS}create processes\nsleep 0\nrun 20ms\n");
+        let outcome = Bench::new(&text).run().exits(0);
+        assert_eq!((ops(&outcome.runs()[0], "stat"), outcome.runs().len()), (300, 2));
+        assert_eq!(number(&outcome.runs()[1], "requested_ns"), 20_000_000);
     }
     let failing = LOOKS.replace("flowop statfile", "flowop closefile name=close,fd=3\nflowop statfile");
     let outcome = Bench::new(&format!("{failing}{rest}")).run().exits(1).says("slot 3 has no open file");
@@ -477,4 +479,8 @@ fn what_is_out_of_place_is_said_with_its_place() {
     }
     said("define posset name=p,type=collection,entries=2,max=4k").exits(2).says("'collection' is not supported yet");
     said("define posset name=p,type=rnd,max=4k").exits(2).says("needs the attribute 'entries'");
+    let used = LOOKS.replace("flowop statfile name=stat", "flowop read name=r,iosize=1k,random,possetname=p");
+    let text = format!("define posset name=p,entries=0,max=4k\n{used}run 1\n");
+    let outcome = Bench::new(&text).args(["--dir", "."]).check().exits(2).says("entries takes");
+    assert_eq!(outcome.stderr.matches('×').count(), 1, "{}", outcome.stderr);
 }

@@ -580,7 +580,7 @@ impl<'r> Watch<'r> {
         }
         if clocks.len() != processes.len() {
             // All are threads of this process.
-            processes = vec![0..first];
+            processes = std::iter::once(0..first).collect();
         }
         let each = processes.into_iter().zip(clocks.iter().zip(&self.cpu_before));
         each.map(|(threads, (now, before))| {

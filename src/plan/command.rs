@@ -2,7 +2,7 @@
 
 use super::resolve::Resolver;
 use super::{Measure, Period, RunPlan, Step, entity};
-use crate::attribute::{AttributeDef, Attributes, Kind, Typed, Value};
+use crate::attribute::{AttributeDef, Attributes, Kind, Typed, Value, VariableId};
 use crate::diagnostic::Diagnostic;
 use crate::random;
 use crate::source::{Span, Spanned};
@@ -478,6 +478,8 @@ impl<'a> Resolver<'a, '_> {
             let message = format!("the position set '{}' is defined twice", name.value);
             return self.push(Diagnostic::error(name.span, message, "defined here again"));
         }
+        // Where the rest is wrong, its uses are no further mistakes.
+        self.possets.insert(name.value.clone(), VariableId(0));
         let read = self.attributes(&entity::POSSET, span, written);
         if let (Some(kind), Some(place)) = (read.text("type"), read.span("type"))
             && kind != "rnd"
