@@ -159,7 +159,7 @@ fn an_end_in_the_warm_up_measures_nothing_and_says_so() {
 #[test]
 fn a_snapshot_has_all_since_the_last_clear() {
     let text = format!(
-        "{LOOKS}create processes\nwarmup 50ms\nstats snap\nsleep 50ms\nstats snap\nstats clear\nsleep 20ms\nstats snap\n\
+        "{LOOKS}create processes\nwarmup 50ms\nstats snap\nsleep 400ms\nstats snap\nstats clear\nsleep 10ms\nstats snap\n\
          shutdown processes\necho after\nrun 200ms\n"
     );
     for model in ["processes", "threads"] {
@@ -460,6 +460,8 @@ fn what_is_out_of_place_is_said_with_its_place() {
     said("create processes\ncreate processes").exits(2).says("the processes live already").says("first created here");
     said("create processes\ndefine file name=x,path=$dir\ncreate files").exits(2).says("files are made before");
     said("create processes\nshutdown files").exits(2).says("processes live that use the files");
+    let late = "create processes\ndefine process name=q { thread name=t { flowop statfile name=s,filesetname=f } }";
+    said(late).exits(0).says("the process 'q' is not among those that live");
     said("stats snap").exits(2).says("there is nothing to measure");
     said("stats dump \"x\"").exits(2).says("there is nothing yet for 'stats dump' to write");
     said("stats snp").exits(2).says("did you mean 'snap'?");

@@ -261,6 +261,11 @@ impl<'a> Resolver<'a, '_> {
             let Some(block) = block else {
                 return self.push(Diagnostic::error(what.span, "a process has no threads", "expected { thread ... }"));
             };
+            if let Some(started) = self.session.started {
+                let message = format!("the process '{}' is not among those that live", name.value);
+                let diagnostic = Diagnostic::warning(name.span, message, "the next create processes or run starts it");
+                self.push(diagnostic.also(started, "they were created here"));
+            }
             return self.processes.push(ProcessDef { name: name.value, span: what.span, attributes, block });
         }
         match word {
