@@ -1,6 +1,9 @@
 //! What happens while it happens: the controller sends events, and whoever shows them decides how.
 
-/// Something to show.
+use crate::record::RunRecord;
+use std::path::PathBuf;
+
+/// Something to show, or to write for the workload.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// A line of the workload's `echo`, or what its `system` printed; it ends in a newline.
@@ -43,6 +46,24 @@ pub enum Event {
         /// Process instances that are not yet gone.
         processes: u64,
     },
+    /// What the last run or snapshot measured is to be written to a new file.
+    Dump {
+        /// A name of the list of forms.
+        format: String,
+        /// Below the working directory.
+        path: PathBuf,
+        /// With that run alone.
+        record: Box<RunRecord>,
+    },
+    /// A directory for such files is to be there.
+    Directory(PathBuf),
+    /// A line is to be added to a file.
+    Log {
+        /// In the working directory.
+        path: PathBuf,
+        /// Without its newline.
+        text: String,
+    },
     /// A line that a thread of the workload says.
     Said(String),
     /// Something that a reader should know now.
@@ -52,9 +73,11 @@ pub enum Event {
 /// One interval in numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tick {
-    /// Since the opening of the gate.
+    /// True in the warm-up, which is not measured.
+    pub warmup: bool,
+    /// Since the beginning of the warm-up or of the window.
     pub elapsed_ns: u64,
-    /// Length of the run; none for "until done".
+    /// Length of the warm-up or of the run; none for "until done".
     pub length_ns: Option<u64>,
     /// I/O operations per second within the interval.
     pub ops_per_s: f64,

@@ -82,7 +82,7 @@ fn what_is_not_built_is_refused_by_name() {
 
 #[test]
 fn options_of_the_design_that_are_not_built_do_not_pass_in_silence() {
-    for option in ["--warmup", "--on-error", "--cold", "--repeat", "--allow-exec", "--profile"] {
+    for option in ["--on-error", "--cold", "--repeat", "--allow-exec", "--profile"] {
         wlrun(&["fileserver", "--dir", ".", option, "1"]).exits(2).says(option);
     }
 }
@@ -287,7 +287,7 @@ fn a_warning_is_explained_in_any_case_of_letters() {
 #[test]
 fn an_explanation_names_only_what_there_is() {
     for def in wlrun::summary::WARNINGS {
-        for command in ["wlrun plan", "wlrun compare", "--on-error", "--cold", "--warmup"] {
+        for command in ["wlrun plan", "wlrun compare", "--on-error", "--cold"] {
             assert!(!def.explanation.contains(command), "{} advises {command}, which is not built", def.code);
         }
     }

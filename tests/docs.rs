@@ -12,6 +12,7 @@ use wlrun::cli::library::{LIBRARY, Shelves};
 use wlrun::diagnostic::Diagnostics;
 use wlrun::engine::{self, ENGINES};
 use wlrun::flowop::{self, FLOWOPS};
+use wlrun::plan::COMMANDS;
 use wlrun::plan::entity::{ENTITIES, Entity};
 use wlrun::random::DISTRIBUTIONS;
 use wlrun::report::RENDERERS;
@@ -181,6 +182,11 @@ fn reference() -> String {
          `wlrun list WHAT` prints the same lists in short. How the language reads them is in\n\
          [language.md](language.md).\n",
     );
+    section(&mut out, "Commands", &["command", "what it does"]);
+    for def in COMMANDS {
+        row(&mut out, &[&format!("`{}`", def.form), def.summary]);
+    }
+
     section(&mut out, "Flowops", &["flowop", "class", "what it does", "attributes"]);
     for def in FLOWOPS {
         let attributes: Vec<String> = def
@@ -214,7 +220,9 @@ fn reference() -> String {
         "\nAn attribute of another flowop is accepted with a warning that it has no effect; an unknown one is an \
          error.\n",
     );
-    let _ = writeln!(out, "\nRefused by name and not built yet: {}.", list(flowop::attributes::PLANNED));
+    if !flowop::attributes::PLANNED.is_empty() {
+        let _ = writeln!(out, "\nRefused by name and not built yet: {}.", list(flowop::attributes::PLANNED));
+    }
 
     out.push_str("\n## Entities\n");
     for entity in ENTITIES {

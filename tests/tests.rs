@@ -17,6 +17,7 @@ mod names;
 mod pacing;
 mod real;
 mod regressions;
+mod session;
 mod signals;
 mod support;
 mod sync;

@@ -45,6 +45,8 @@ pub enum Kind {
     Mode,
     /// The name of an extended attribute, with its namespace: `user.test`.
     ExtendedAttribute,
+    /// The name of a position set.
+    Posset,
 }
 
 /// Of what entries one is picked.
@@ -88,6 +90,7 @@ impl Kind {
             Kind::ExtendedAttribute => {
                 format!("the name of an extended attribute, other than {MARK}, with its namespace, such as user.test")
             }
+            Kind::Posset => "the name of a position set".into(),
         }
     }
 }
@@ -201,7 +204,7 @@ impl AttributeDef {
                 other => whole(other).filter(|n| *n <= 100).map(Typed::Number).ok_or_else(expected),
             },
             Kind::Duration => value.as_nanos().map(Typed::Number).ok_or_else(expected),
-            Kind::Text | Kind::Fileset | Kind::Target | Kind::Instances(_) => match value {
+            Kind::Text | Kind::Fileset | Kind::Target | Kind::Instances(_) | Kind::Posset => match value {
                 Value::Text(text) if text.is_empty() => Err(format!("{} that is not empty", expected())),
                 Value::Text(text) => Ok(Typed::Text(text.clone())),
                 Value::Flag(f) => Ok(Typed::Text(f.to_string())),

@@ -4,6 +4,7 @@ use super::exit::{EXIT_CODES, Exit};
 use super::{library, print};
 use crate::engine::ENGINES;
 use crate::flowop::{self, FLOWOPS};
+use crate::plan::COMMANDS;
 use crate::plan::entity::ENTITIES;
 use crate::random::DISTRIBUTIONS;
 use crate::report::RENDERERS;
@@ -21,6 +22,7 @@ pub(super) struct ListArgs {
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum What {
     Workloads,
+    Commands,
     Flowops,
     Attributes,
     Distributions,
@@ -34,6 +36,7 @@ enum What {
 pub(super) fn run(args: &ListArgs) -> Exit {
     let rows: Vec<(String, String)> = match args.what {
         What::Workloads => pairs(library::LIBRARY.iter().map(|p| (p.name, p.summary()))),
+        What::Commands => pairs(COMMANDS.iter().map(|def| (def.form, def.summary))),
         What::Flowops => {
             FLOWOPS.iter().map(|def| (with_aliases(def.name, def.aliases), def.summary.to_owned())).collect()
         }

@@ -1,5 +1,6 @@
 //! What is shown while a run is on: on stderr, and only where somebody looks.
 
+use super::files::Files;
 use super::say;
 use crate::event::{Event, Tick};
 use crate::units;
@@ -25,12 +26,23 @@ pub(super) struct Live {
     ran: bool,
     /// Lines for behind the report.
     pub(super) after: String,
+    /// What the workload writes.
+    pub(super) files: Files,
 }
 
 impl Live {
     pub(super) fn new(echo: EchoTo, quiet: bool) -> Self {
         let terminal = std::io::stderr().is_terminal() && !quiet;
-        Live { echo, terminal, quiet, bar: None, broken: None, ran: false, after: String::new() }
+        Live {
+            echo,
+            terminal,
+            quiet,
+            bar: None,
+            broken: None,
+            ran: false,
+            after: String::new(),
+            files: Files::default(),
+        }
     }
 
     pub(super) fn show(&mut self, event: Event) {
@@ -80,6 +92,9 @@ impl Live {
                     say(&format!("the window has closed; {processes} {have} operations under way\n"));
                 }
             }
+            Event::Dump { format, path, record } => self.files.dump(&format, &path, &record),
+            Event::Directory(path) => self.files.directory(&path),
+            Event::Log { path, text } => self.files.log(&path, &text),
             Event::Said(text) => {
                 self.clear();
                 say(&format!("{text}\n"));
@@ -128,7 +143,8 @@ fn tick_line(tick: &Tick) -> String {
     let length = tick.length_ns.map(|length| format!(" of {}", units::duration(length))).unwrap_or_default();
     let mean = tick.mean_ns.map_or_else(|| "-".to_owned(), |mean| units::duration(mean as u64));
     format!(
-        "{}{length}  {:.0} ops/s  read {:.1} MB/s  written {:.1} MB/s  mean {mean}",
+        "{}{}{length}  {:.0} ops/s  read {:.1} MB/s  written {:.1} MB/s  mean {mean}",
+        if tick.warmup { "warming up " } else { "" },
         units::duration(tick.elapsed_ns),
         tick.ops_per_s,
         tick.read_per_s / 1e6,
@@ -143,6 +159,7 @@ mod tests {
     #[test]
     fn the_live_line_has_time_rates_and_latency() {
         let tick = Tick {
+            warmup: false,
             elapsed_ns: 3_000_000_000,
             length_ns: Some(60_000_000_000),
             ops_per_s: 1234.4,
@@ -152,6 +169,7 @@ mod tests {
         };
         let line = "3.00 s of 60.0 s  1234 ops/s  read 5.5 MB/s  written 0.0 MB/s  mean 1.50 ms";
         assert_eq!(tick_line(&tick), line);
+        assert_eq!(tick_line(&Tick { warmup: true, ..tick.clone() }), format!("warming up {line}"));
         assert!(tick_line(&Tick { length_ns: None, mean_ns: None, ..tick }).starts_with("3.00 s  "));
     }
 }

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 mod check;
 pub mod exit;
 mod explain;
+mod files;
 pub mod library;
 mod list;
 mod live;
@@ -48,7 +49,7 @@ enum Command {
     Run(run::RunArgs),
     /// Say everything that is wrong with workload files; touches nothing
     Check(check::CheckArgs),
-    /// List workloads, flowops, attributes, distributions, engines, metrics, warnings or exit codes
+    /// List workloads, commands, flowops, attributes, distributions, engines, metrics, warnings or exit codes
     List(list::ListArgs),
     /// Show what a personality or a file models, its parameters, and its text
     Show(show::ShowArgs),
@@ -76,6 +77,9 @@ struct Parameters {
     /// Length of the run: seconds, or with a unit (500ms, 5min)
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     runtime: Option<u64>,
+    /// How long each run runs before it is measured; whatever the file says
+    #[arg(long, value_name = "TIME", value_parser = crate::units::seconds)]
+    warmup: Option<u64>,
     /// Everything random derives from it
     #[arg(long, value_name = "N", default_value = "1", value_parser = parse_seed)]
     seed: u64,
@@ -111,6 +115,7 @@ impl Parameters {
             home: std::env::var_os("HOME").map(PathBuf::from),
             set: self.set.clone(),
             runtime_ns: self.runtime,
+            warmup_ns: self.warmup,
             seed: self.seed,
             check,
             read: Some(crate::sys::files::read_text),

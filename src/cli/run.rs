@@ -26,7 +26,7 @@ pub(super) struct RunArgs {
     /// Write into trees that wlrun did not make; files that were there are written to, and never removed
     #[arg(long)]
     adopt: bool,
-    /// Let the workload's `system` lines run
+    /// Let the workload's `system` and `stats command` lines run
     #[arg(long)]
     allow_exec: bool,
     /// File sets may lie below this path too
@@ -89,7 +89,7 @@ pub(super) fn run(args: &RunArgs) -> Exit {
     }
 }
 
-type Failed = (Exit, String);
+pub(super) type Failed = (Exit, String);
 
 fn try_run(args: &RunArgs) -> Result<Exit, Failed> {
     let name = args.workload.as_deref().unwrap_or_default();
@@ -103,6 +103,7 @@ fn try_run(args: &RunArgs) -> Result<Exit, Failed> {
     let Some(plan) = resolved.plan else { return Ok(exit::USAGE) };
     check_system(&plan, args.allow_exec)?;
     check_places(&plan, &args.allow_path)?;
+    super::files::check(&plan)?;
     let missing = missing_directories(&plan, args.mkdir)?;
     raise_descriptor_limit();
     let exec_options = exec::Options {
@@ -141,6 +142,10 @@ fn try_run(args: &RunArgs) -> Result<Exit, Failed> {
     }
     if let Some(error) = live.broken.filter(|error| error.kind() != std::io::ErrorKind::BrokenPipe) {
         complain(&format!("the output cannot be written: {error}"));
+        exit = worse(exit, exit::FAILED);
+    }
+    for why in &live.files.failed {
+        complain(why);
         exit = worse(exit, exit::FAILED);
     }
     exit = worse(exit, print(&format!("{}{}", (args.format.render)(&outcome.record), live.after)));
@@ -244,7 +249,7 @@ fn check_system(plan: &Plan, allowed: bool) -> Result<(), Failed> {
         .steps
         .iter()
         .filter_map(|step| match step {
-            Step::System(line) => Some(format!("    {line}")),
+            Step::System(line) | Step::Background(line) => Some(format!("    {line}")),
             _ => None,
         })
         .collect();

@@ -3,6 +3,7 @@
 //!
 //! The script is a list, `open=10us,read=100us,other=1us,fail=write:3:ENOSPC`: how long each call takes (`other` for
 //! those not named; 1 us where it is not given), and which call fails: the third `write` of each thread, with ENOSPC.
+//! `slow=stat:1:50ms` lets the first `stat` of each thread take that time.
 
 use super::{Clock, Engine, EngineDef, Request, null::Null};
 use rustix::io::Errno;
@@ -52,6 +53,8 @@ struct Fake {
     latencies: [u64; CALLS.len()],
     /// (call, which one from 1, error)
     failures: Vec<(usize, u64, Errno)>,
+    /// (call, which one from 1, nanoseconds)
+    slow: Vec<(usize, u64, u64)>,
     seen: [u64; CALLS.len()],
 }
 
@@ -65,6 +68,7 @@ fn parse(script: &str) -> Result<Fake, String> {
         files: Null::default(),
         latencies: [1_000; CALLS.len()],
         failures: Vec::new(),
+        slow: Vec::new(),
         seen: [0; CALLS.len()],
     };
     let items: Vec<(&str, &str)> = script
@@ -79,8 +83,14 @@ fn parse(script: &str) -> Result<Fake, String> {
         match (name, call_index(name)) {
             ("other", _) => {}
             ("fail", _) => fake.failures.push(failure(value)?),
+            ("slow", _) => fake.slow.push(slow(value)?),
             (_, Some(call)) => fake.latencies[call] = time(name, value)?,
-            _ => return Err(format!("'{name}' in the script of fake is none of {}, other, fail", CALLS.join(", "))),
+            _ => {
+                return Err(format!(
+                    "'{name}' in the script of fake is none of {}, other, fail, slow",
+                    CALLS.join(", ")
+                ));
+            }
         }
     }
     Ok(fake)
@@ -112,11 +122,20 @@ fn failure(value: &str) -> Result<(usize, u64, Errno), String> {
     Ok((call, number, errno))
 }
 
+fn slow(value: &str) -> Result<(usize, u64, u64), String> {
+    let wrong = || format!("'{value}' in the script of fake is not CALL:NUMBER:TIME, such as stat:1:50ms");
+    let mut parts = value.split(':');
+    let call = parts.next().and_then(call_index).ok_or_else(wrong)?;
+    let number = parts.next().and_then(|n| n.parse().ok()).ok_or_else(wrong)?;
+    Ok((call, number, time("slow", parts.next().ok_or_else(wrong)?)?))
+}
+
 impl Engine for Fake {
     fn execute(&mut self, request: Request<'_>) -> Result<u64, Errno> {
         let call = call_index(request.name()).expect("every request has its name in CALLS");
-        self.clock.advance(self.latencies[call]);
         self.seen[call] += 1;
+        let slow = self.slow.iter().find(|(c, n, _)| (*c, *n) == (call, self.seen[call]));
+        self.clock.advance(slow.map_or(self.latencies[call], |(.., time)| *time));
         if let Some((.., errno)) = self.failures.iter().find(|(c, n, _)| (*c, *n) == (call, self.seen[call])) {
             return Err(*errno);
         }
@@ -143,6 +162,10 @@ mod tests {
 
     #[test]
     fn a_script_that_is_wrong_is_named() {
+        let (mut engine, clock) = (DEF.build)("stat=5us,slow=stat:2:1ms").unwrap();
+        (0..3).for_each(|_| assert!(engine.execute(Request::Stat { directory: CWD, path: c"f" }).is_ok()));
+        assert_eq!(clock.now(), 1_010_000);
+        assert!(parse("slow=stat:1").err().unwrap().contains("CALL:NUMBER:TIME"));
         for (script, word) in
             [("open", "NAME=VALUE"), ("opn=1us", "'opn'"), ("open=fast", "fast"), ("fail=open", "CALL:NUMBER:ERROR")]
         {

@@ -3,6 +3,7 @@
 
 use super::points::{Bell, POINT_BYTES, Point};
 use crate::engine::Clock;
+use crate::flowop::Taken;
 use crate::sys::Region;
 use rustix::thread::futex;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
@@ -17,10 +18,20 @@ const GATE: usize = 0;
 const OVER: usize = 4;
 const WINDOW_START: usize = 8;
 const WINDOW_END: usize = 16;
-const RATE: usize = 24;
+const RATE_NUMBER: usize = 24;
+const NEWS: usize = 28;
 const POINTS_AT: usize = 32;
 const POINTS: usize = 40;
-const EVENTS_TAKEN: usize = 256;
+const GATE_AT: usize = 48;
+/// The settings of the rate: each new one takes the next of these places, so that who is still at the last one sees
+/// nothing half-changed. The numbers that are only read have a line apart from the one that all write.
+const RATES: usize = 512;
+const RATE_BYTES: usize = 128;
+const RATE_PLACES: u32 = 16;
+const RATE_FROM: usize = 0;
+const RATE_PER_S: usize = 8;
+const RATE_TAKEN: usize = 64;
+const _: () = assert!(RATES + RATE_BYTES * RATE_PLACES as usize <= BYTES);
 
 /// Unused events pile up for so long, as in filebench's queue.
 const EVENT_BACKLOG_S: u128 = 5;
@@ -36,12 +47,28 @@ pub(super) struct Control<'r> {
     region: &'r Region,
     gate: &'r AtomicU32,
     over: &'r AtomicU32,
+    /// Rings, by another number, whenever who pauses should look anew.
+    news: &'r AtomicU32,
+    gate_at: &'r AtomicU64,
     window_start: &'r AtomicU64,
     window_end: &'r AtomicU64,
-    rate: &'r AtomicU64,
+    rate_number: &'r AtomicU32,
     points_at: &'r AtomicU64,
     points: &'r AtomicU64,
-    events_taken: &'r AtomicU64,
+}
+
+/// One setting of the event generator.
+struct Rate<'r> {
+    from: &'r AtomicU64,
+    per_s: &'r AtomicU64,
+    taken: &'r AtomicU64,
+}
+
+/// Why a rest is over.
+enum Rest {
+    Time,
+    Over,
+    Disturbed,
 }
 
 impl<'r> Control<'r> {
@@ -50,12 +77,13 @@ impl<'r> Control<'r> {
             region,
             gate: &region.u32s(GATE, 1)[0],
             over: &region.u32s(OVER, 1)[0],
+            news: &region.u32s(NEWS, 1)[0],
+            gate_at: &region.u64s(GATE_AT, 1)[0],
             window_start: &region.u64s(WINDOW_START, 1)[0],
             window_end: &region.u64s(WINDOW_END, 1)[0],
-            rate: &region.u64s(RATE, 1)[0],
+            rate_number: &region.u32s(RATE_NUMBER, 1)[0],
             points_at: &region.u64s(POINTS_AT, 1)[0],
             points: &region.u64s(POINTS, 1)[0],
-            events_taken: &region.u64s(EVENTS_TAKEN, 1)[0],
         }
     }
 
@@ -64,10 +92,38 @@ impl<'r> Control<'r> {
         self.gate.store(0, Relaxed);
         self.over.store(OPEN, Relaxed);
         self.points.store(0, Relaxed);
+        self.gate_at.store(0, Relaxed);
         self.window_start.store(0, Relaxed);
         self.window_end.store(u64::MAX, Relaxed);
-        self.rate.store(events_per_s.unwrap_or(0), Relaxed);
-        self.events_taken.store(0, Relaxed);
+        self.rate_number.store(0, Relaxed);
+        self.write_rate(0, 0, events_per_s.unwrap_or(0));
+    }
+
+    fn rate(&self, number: u32) -> Rate<'r> {
+        let at = RATES + RATE_BYTES * (number % RATE_PLACES) as usize;
+        let word = |offset| &self.region.u64s(at + offset, 1)[0];
+        Rate { from: word(RATE_FROM), per_s: word(RATE_PER_S), taken: word(RATE_TAKEN) }
+    }
+
+    fn write_rate(&self, number: u32, from: u64, per_s: u64) {
+        let rate = self.rate(number);
+        rate.from.store(from, Relaxed);
+        rate.per_s.store(per_s, Relaxed);
+        rate.taken.store(0, Relaxed);
+    }
+
+    /// Gives the event generator another rate from `now` on; 0 is no limit. Who waits for events of the old one takes
+    /// events of the new one instead.
+    pub(super) fn set_rate(&self, now: u64, per_s: u64) {
+        let number = self.rate_number.load(Relaxed).wrapping_add(1);
+        self.write_rate(number, now, per_s);
+        self.rate_number.store(number, Release);
+        self.ring_news();
+    }
+
+    fn ring_news(&self) {
+        self.news.fetch_add(1, SeqCst);
+        wake(self.news);
     }
 
     /// Sets the wait points of a run, which lie at byte `at` of the region, each with its room at the start.
@@ -84,20 +140,35 @@ impl<'r> Control<'r> {
         Point::at(self.region, self.points_at.load(Relaxed) as usize + number as usize * POINT_BYTES)
     }
 
-    /// Lets all threads go. The window is from `start` to `end` of the threads' clock.
-    pub(super) fn open(&self, start: u64, end: u64) {
+    /// Lets all threads go at `gate` of their clock. The window is from `start` to `end`; what is before it is the
+    /// warm-up. The event generator starts at the gate.
+    pub(super) fn open(&self, gate: u64, start: u64, end: u64) {
+        self.gate_at.store(gate, Relaxed);
         self.window_start.store(start, Relaxed);
         self.window_end.fetch_min(end, AcqRel);
+        self.rate(0).from.store(gate, Relaxed);
         self.gate.store(1, Release);
         wake(self.gate);
     }
 
-    /// Waits for the gate; the start of the window.
+    /// Begins a new measurement while threads are at work: the window is from `start` to `end`, where it is not closed
+    /// already. Each start is another number than those before it.
+    pub(super) fn begin(&self, start: u64, end: u64) {
+        self.window_end.fetch_min(end, AcqRel);
+        self.window_start.store(start.max(self.window_start.load(Relaxed) + 1), Release);
+    }
+
+    /// Waits for the gate; when it opened.
     pub(super) fn wait(&self) -> u64 {
         while self.gate.load(Acquire) == 0 {
             let _ = futex::wait(self.gate, futex::Flags::empty(), 0, None);
         }
-        self.window_start.load(Relaxed)
+        self.gate_at()
+    }
+
+    /// When the gate opened.
+    pub(super) fn gate_at(&self) -> u64 {
+        self.gate_at.load(Relaxed)
     }
 
     /// Closes the window at `at`, where it is not closed already, and ends all pauses and waits.
@@ -107,12 +178,14 @@ impl<'r> Control<'r> {
         if self.over.fetch_max(CLOSED, SeqCst) == TOLD {
             return;
         }
-        wake(self.over);
+        self.ring_news();
         (0..self.points.load(Relaxed)).for_each(|number| self.point(number as u32).ring_all());
         self.over.store(TOLD, Release);
     }
 
-    /// Start of the window.
+    /// Start of the window as it is known now: another number is another measurement. An operation counts when it
+    /// starts no earlier.
+    #[inline]
     pub(super) fn window_start(&self) -> u64 {
         self.window_start.load(Relaxed)
     }
@@ -130,20 +203,28 @@ impl<'r> Control<'r> {
 
     /// Waits until `until`; false where the window closed before.
     pub(super) fn pause(&self, clock: &Clock, until: u64) -> bool {
+        matches!(self.rest(clock, until, || false), Rest::Time)
+    }
+
+    fn rest(&self, clock: &Clock, until: u64, disturbed: impl Fn() -> bool) -> Rest {
         if let Clock::Stepped(_) = clock {
             clock.advance(until.saturating_sub(clock.now()));
-            return clock.now() < self.window_end();
+            return if clock.now() < self.window_end() { Rest::Time } else { Rest::Over };
         }
         loop {
+            let news = self.news.load(SeqCst);
             let now = clock.now();
             if now >= until {
-                return true;
+                return Rest::Time;
             }
             let end = self.window_end();
             if now >= end || self.is_closed() {
-                return false;
+                return Rest::Over;
             }
-            let _ = futex::wait(self.over, futex::Flags::empty(), OPEN, Some(&timeout(until.min(end) - now)));
+            if disturbed() {
+                return Rest::Disturbed;
+            }
+            let _ = futex::wait(self.news, futex::Flags::empty(), news, Some(&timeout(until.min(end) - now)));
         }
     }
 
@@ -173,22 +254,42 @@ impl<'r> Control<'r> {
 
     /// Takes `count` events; the moment from which they may be used. None where there is no rate.
     ///
-    /// Event number n (from 1) of a rate R is there at `start + n / R`, to the nanosecond and for ever, so no fraction
-    /// is lost; who takes first is served first. Events that nobody took are kept for [`EVENT_BACKLOG_S`].
-    pub(super) fn take_events(&self, clock: &Clock, count: u64) -> Option<u64> {
-        let rate = u128::from(self.rate.load(Relaxed));
+    /// Event number n (from 1) of a rate R is there at `from + n / R`, where R holds from the moment `from`, to the
+    /// nanosecond and for ever, so no fraction is lost; who takes first is served first. Events that nobody took are
+    /// kept for [`EVENT_BACKLOG_S`]. A new measurement changes nothing here.
+    pub(super) fn take_events(&self, clock: &Clock, count: u64) -> Option<Taken> {
+        let number = self.rate_number.load(Acquire);
+        let Rate { from, per_s, taken: events_taken } = self.rate(number);
+        let rate = u128::from(per_s.load(Relaxed));
         if rate == 0 {
             return None;
         }
-        let start = self.window_start();
+        let start = from.load(Relaxed);
         let passed = u128::from(clock.now().saturating_sub(start));
         let kept_from = (passed * rate / 1_000_000_000).saturating_sub(EVENT_BACKLOG_S * rate) as u64;
-        let mut taken = self.events_taken.load(Relaxed);
+        let mut taken = events_taken.load(Relaxed);
         loop {
             let last = taken.max(kept_from) + count;
-            match self.events_taken.compare_exchange_weak(taken, last, Relaxed, Relaxed) {
-                Ok(_) => return Some(start + (u128::from(last) * 1_000_000_000).div_ceil(rate) as u64),
+            match events_taken.compare_exchange_weak(taken, last, Relaxed, Relaxed) {
+                Ok(_) => {
+                    let from = start + (u128::from(last) * 1_000_000_000).div_ceil(rate) as u64;
+                    return Some(Taken { count, from, rate: number });
+                }
                 Err(now) => taken = now,
+            }
+        }
+    }
+
+    /// Waits for events that were taken; false where the window closed before.
+    pub(super) fn await_events(&self, clock: &Clock, mut taken: Taken) -> bool {
+        loop {
+            match self.rest(clock, taken.from, || self.rate_number.load(Acquire) != taken.rate) {
+                Rest::Time => return true,
+                Rest::Over => return false,
+                Rest::Disturbed => match self.take_events(clock, taken.count) {
+                    Some(anew) => taken = anew,
+                    None => return true,
+                },
             }
         }
     }
@@ -213,17 +314,51 @@ mod tests {
         let region = Region::create(BYTES).unwrap();
         let control = Control::new(&region);
         control.reset(Some(3));
-        control.open(0, u64::MAX);
+        control.open(0, 0, u64::MAX);
         let clock = Clock::stepped();
-        let times: Vec<u64> = (0..6).map(|_| control.take_events(&clock, 1).unwrap()).collect();
+        let take = |count| control.take_events(&clock, count).map(|taken| taken.from);
+        let times: Vec<u64> = (0..6).map(|_| take(1).unwrap()).collect();
         assert_eq!(times, [333_333_334, 666_666_667, 1_000_000_000, 1_333_333_334, 1_666_666_667, 2_000_000_000]);
         clock.advance(100_000_000_000);
         // 300 events have come; those of the last five seconds are kept.
-        assert_eq!(control.take_events(&clock, 1), Some(95_333_333_334));
-        assert_eq!(control.take_events(&clock, 14), Some(100_000_000_000));
-        assert_eq!(control.take_events(&clock, 3), Some(101_000_000_000));
+        assert_eq!(take(1), Some(95_333_333_334));
+        assert_eq!(take(14), Some(100_000_000_000));
+        // A new measurement is no new source: neither a burst nor a gap.
+        control.begin(100_000_000_000, u64::MAX);
+        assert_eq!(take(3), Some(101_000_000_000));
+        control.set_rate(100_000_000_000, 10);
+        assert_eq!((take(1), take(2)), (Some(100_100_000_000), Some(100_300_000_000)));
         control.reset(None);
-        assert_eq!(control.take_events(&clock, 1), None);
+        assert_eq!(take(1), None);
+    }
+
+    #[test]
+    fn who_waits_for_events_of_a_slow_rate_goes_on_at_the_new_one() {
+        let region = Region::create(BYTES).unwrap();
+        let control = Control::new(&region);
+        control.reset(Some(1));
+        let now = Clock::Monotonic.now();
+        control.open(now, now, u64::MAX);
+        // A million events of one a second: eleven days.
+        let taken = control.take_events(&Clock::Monotonic, 1_000_000).unwrap();
+        for rate in [1_000_000_000, 0] {
+            std::thread::scope(|scope| {
+                let waits = scope.spawn(move || control.await_events(&Clock::Monotonic, taken));
+                control.set_rate(Clock::Monotonic.now(), rate);
+                assert!(waits.join().unwrap());
+            });
+        }
+    }
+
+    #[test]
+    fn each_measurement_has_a_start_of_its_own() {
+        let region = Region::create(BYTES).unwrap();
+        let control = Control::new(&region);
+        control.reset(None);
+        control.open(5, 10, u64::MAX);
+        assert_eq!((control.gate_at(), control.window_start()), (5, 10));
+        control.begin(10, 100);
+        assert_eq!((control.window_start(), control.window_end()), (11, 100));
     }
 
     #[test]
@@ -231,7 +366,7 @@ mod tests {
         let region = Region::create(BYTES).unwrap();
         let control = Control::new(&region);
         control.reset(None);
-        control.open(10, 100);
+        control.open(10, 10, 100);
         assert_eq!((control.wait(), control.window_end(), control.is_closed()), (10, 100, false));
         control.close(50);
         control.close(70);
@@ -243,7 +378,7 @@ mod tests {
         let region = Region::create(BYTES).unwrap();
         let control = Control::new(&region);
         control.reset(None);
-        control.open(0, u64::MAX);
+        control.open(0, 0, u64::MAX);
         std::thread::scope(|scope| {
             let paused = scope.spawn(|| control.pause(&Clock::Monotonic, u64::MAX));
             control.close(0);

@@ -1,44 +1,34 @@
 //! The process that the user started: it prepares the file sets, starts the workers, opens the gate, watches, and makes
 //! the record. One thread, which never touches the file system under test while a run is on.
 
+mod background;
+mod session;
+
 use super::control::{self, Control};
 use super::filesets::{Created, Disk, Sets};
+use super::limits;
 use super::points::{Numbers, POINT_BYTES};
 use super::procflow::{self, split_engine};
-use super::protocol::{Message, Messenger, Order};
-use super::{WORKER, limits};
+use super::protocol::Order;
+use super::watch::{Parts, Watch, Workers};
 use crate::engine::{self, Clock};
-use crate::event::{Event, Tick};
+use crate::event::Event;
 use crate::fileset::{CreateError, Progress};
-use crate::plan::{Plan, QuitMode, RunPlan, Step};
-use crate::record::counters::{Counters, Shape, ThreadState};
-use crate::record::{
-    Counts, Ended, Environment, Failure, FlowopRecord, Histogram, Interval, IntervalCounts, Run, RunRecord,
-    SCHEMA_VERSION, WarningRecord, WorkloadRecord,
-};
+use crate::plan::{Plan, RunPlan, Step};
+use crate::record::counters::{Counters, Shape};
+use crate::record::{Ended, Environment, Failure, Run, RunRecord, SCHEMA_VERSION, WarningRecord, WorkloadRecord};
 use crate::summary;
 use crate::sys::Region;
-use rustix::fd::AsRawFd;
+use background::Background;
 use std::io;
-use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
-use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::unix::pipe;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::task::JoinSet;
-use tokio::time::{Instant, MissedTickBehavior};
-
-/// How long operations may stay under way after the window has closed, before the workers are ended by force.
-const DRAIN_LIMIT: Duration = Duration::from_secs(30);
-
-/// How long killed workers may take to be gone.
-const KILL_LIMIT: Duration = Duration::from_secs(1);
-
-/// How long operations may be under way after the window has closed before a word is said about it.
-const DRAIN_SAID: Duration = Duration::from_secs(1);
+use tokio::time::Instant;
 
 /// How often progress is shown.
 const PROGRESS_PERIOD: Duration = Duration::from_millis(100);
@@ -151,7 +141,8 @@ pub fn run(plan: &Plan, options: &Options, show: &mut dyn FnMut(Event)) -> Resul
         .build()
         .map_err(|e| ExecError::System("the controller cannot start", e))?;
     let outcome = runtime.block_on(async {
-        let mut controller = Controller::new(plan, options, show)?;
+        let stage = Stage::new(plan, options)?;
+        let mut controller = Controller::new(plan, options, &stage, show)?;
         controller.steps().await?;
         controller.finish().await
     });
@@ -161,7 +152,7 @@ pub fn run(plan: &Plan, options: &Options, show: &mut dyn FnMut(Event)) -> Resul
 }
 
 /// Signals that end a run. One that was ignored when wlrun was started (nohup, a background job of a script) stays so.
-struct Signals {
+pub(super) struct Signals {
     interrupt: Option<Signal>,
     terminate: Option<Signal>,
     hangup: Option<Signal>,
@@ -182,7 +173,7 @@ impl Signals {
         })
     }
 
-    async fn next(&mut self) -> i32 {
+    pub(super) async fn next(&mut self) -> i32 {
         tokio::select! {
             () = received(&mut self.interrupt) => libc::SIGINT,
             () = received(&mut self.terminate) => libc::SIGTERM,
@@ -200,7 +191,7 @@ async fn received(signal: &mut Option<Signal>) {
     }
 }
 
-fn signal_name(signal: i32) -> String {
+pub(super) fn signal_name(signal: i32) -> String {
     match signal {
         libc::SIGINT => "SIGINT".into(),
         libc::SIGTERM => "SIGTERM".into(),
@@ -213,18 +204,67 @@ fn signal_name(signal: i32) -> String {
     }
 }
 
-struct Controller<'a> {
-    plan: &'a Plan,
-    options: &'a Options,
-    show: &'a mut dyn FnMut(Event),
-    signals: Signals,
+/// What all steps share and none changes: the file sets, and the memory that controller and workers have in common.
+struct Stage {
     sets: Arc<Sets>,
     region: Arc<Region>,
     /// Byte offsets in the region, of the wait points and of the counters.
     points: usize,
     counters: usize,
+    /// Of the counters, by the number of what is started.
+    shapes: Vec<Shape>,
     touches_files: bool,
     stepped: bool,
+}
+
+impl Stage {
+    fn new(plan: &Plan, options: &Options) -> Result<Self, ExecError> {
+        let (name, script) = split_engine(&options.engine);
+        let def = engine::find(name).ok_or_else(|| ExecError::Usage(format!("there is no engine '{name}'")))?;
+        let (_, clock) = (def.build)(script).map_err(ExecError::Usage)?;
+        let stepped = matches!(clock, Clock::Stepped(_));
+        if stepped && plan.steps.iter().any(|step| matches!(step, Step::Start(_))) {
+            let message =
+                "time on the engine 'fake' passes for each thread by itself, so no session can be timed on it";
+            return Err(ExecError::Usage(message.into()));
+        }
+        let objections = objections(plan, options);
+        if !objections.is_empty() {
+            return Err(ExecError::CannotRun(objections));
+        }
+        let sets = Sets::plan(plan, control::BYTES).map_err(|why| ExecError::CannotRun(vec![why]))?;
+        // Runs follow each other, so each has the same place, and the largest says how large it is.
+        let points = sets.end.next_multiple_of(control::BYTES);
+        let points_bytes = plan.runs().map(|run| Numbers::new(run).rooms.len() * POINT_BYTES).max().unwrap_or(0);
+        let counters = points + points_bytes.next_multiple_of(control::BYTES);
+        let shapes: Vec<Shape> = plan.runs().map(procflow::shape).collect();
+        let counters_bytes = shapes.iter().map(Shape::bytes).max().unwrap_or(0);
+        let region = Region::create(counters + counters_bytes)
+            .map_err(|e| ExecError::System("shared memory cannot be had", e))?;
+        Ok(Stage {
+            sets: Arc::new(sets),
+            region: Arc::new(region),
+            points,
+            counters,
+            shapes,
+            touches_files: def.touches_files,
+            stepped,
+        })
+    }
+}
+
+struct Controller<'a> {
+    plan: &'a Plan,
+    options: &'a Options,
+    stage: &'a Stage,
+    show: &'a mut dyn FnMut(Event),
+    signals: Signals,
+    /// The processes of a session.
+    live: Option<Watch<'a>>,
+    /// The session ended by itself, before the workload says so: what it would still do is left out.
+    left_early: bool,
+    /// Lines of the shell that run beside the rest.
+    background: Vec<Background>,
     /// What happened before the next run and belongs into its record.
     notes: Vec<WarningRecord>,
     /// Keep other runs out of our trees.
@@ -238,33 +278,21 @@ struct Controller<'a> {
 }
 
 impl<'a> Controller<'a> {
-    fn new(plan: &'a Plan, options: &'a Options, show: &'a mut dyn FnMut(Event)) -> Result<Self, ExecError> {
-        let (name, script) = split_engine(&options.engine);
-        let def = engine::find(name).ok_or_else(|| ExecError::Usage(format!("there is no engine '{name}'")))?;
-        let (_, clock) = (def.build)(script).map_err(ExecError::Usage)?;
-        let objections = objections(plan, options);
-        if !objections.is_empty() {
-            return Err(ExecError::CannotRun(objections));
-        }
-        let sets = Sets::plan(plan, control::BYTES).map_err(|why| ExecError::CannotRun(vec![why]))?;
-        // Runs follow each other, so each has the same place, and the largest says how large it is.
-        let points = sets.end.next_multiple_of(control::BYTES);
-        let points_bytes = plan.runs().map(|run| Numbers::new(run).rooms.len() * POINT_BYTES).max().unwrap_or(0);
-        let counters = points + points_bytes.next_multiple_of(control::BYTES);
-        let counters_bytes = plan.runs().map(|run| procflow::shape(run).bytes()).max().unwrap_or(0);
-        let region = Region::create(counters + counters_bytes)
-            .map_err(|e| ExecError::System("shared memory cannot be had", e))?;
+    fn new(
+        plan: &'a Plan,
+        options: &'a Options,
+        stage: &'a Stage,
+        show: &'a mut dyn FnMut(Event),
+    ) -> Result<Self, ExecError> {
         Ok(Controller {
             plan,
             options,
+            stage,
             show,
             signals: Signals::new()?,
-            sets: Arc::new(sets),
-            region: Arc::new(region),
-            points,
-            counters,
-            touches_files: def.touches_files,
-            stepped: matches!(clock, Clock::Stepped(_)),
+            live: None,
+            left_early: false,
+            background: Vec::new(),
             notes: Vec::new(),
             locks: Vec::new(),
             ours: Vec::new(),
@@ -276,28 +304,30 @@ impl<'a> Controller<'a> {
     }
 
     async fn steps(&mut self) -> Result<(), ExecError> {
-        for step in &self.plan.steps {
+        let plan = self.plan;
+        for step in &plan.steps {
             let go_on = match step {
                 Step::Echo(text) => {
                     (self.show)(Event::Echo(format!("{text}\n")));
                     true
                 }
                 Step::System(line) => self.system(line).await?,
-                Step::Sleep(nanos) => self.sleep(Duration::from_nanos(*nanos)).await,
+                Step::Sleep(nanos) | Step::Warmup(nanos) => self.sleep(Duration::from_nanos(*nanos)).await,
                 Step::Create(sets) => self.create(sets).await?,
                 Step::Run(run) => {
-                    let asserts = &run.asserts;
-                    let mut run = self.run(run).await?;
-                    run.asserts = summary::assertion::evaluate(asserts, &run);
-                    let go_on = run.complete && run.valid;
-                    self.runs.push(run);
-                    go_on
+                    let mut watch = self.start(run)?;
+                    watch.until_gone(&mut self.signals, self.show).await;
+                    self.keep(watch)
                 }
+                Step::Start(run) => self.start_session(run).await?,
+                step => self.session_step(step).await?,
             };
             if !go_on {
                 break;
             }
         }
+        self.stop().await;
+        self.end_background().await;
         Ok(())
     }
 
@@ -310,8 +340,8 @@ impl<'a> Controller<'a> {
             .kill_on_drop(true)
             .spawn()
             .map_err(|e| ExecError::System("the shell cannot be started", e))?;
-        tokio::select! {
-            output = child.wait_with_output() => {
+        match self.beside(child.wait_with_output(), "in a system line", true).await {
+            Some(output) => {
                 let output = output.map_err(|e| ExecError::System("the shell was lost", e))?;
                 let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
                 if !text.is_empty() && !text.ends_with('\n') {
@@ -326,16 +356,17 @@ impl<'a> Controller<'a> {
                 }
                 Ok(true)
             }
-            signal = self.signals.next() => Ok(self.interrupted(signal, "in a system line")),
+            None => Ok(self.goes_on()),
         }
     }
 
     /// Waits. False where a signal ended the invocation.
     async fn sleep(&mut self, length: Duration) -> bool {
-        tokio::select! {
-            () = tokio::time::sleep(length) => true,
-            signal = self.signals.next() => self.interrupted(signal, "in a sleep"),
+        if self.left_early {
+            return true;
         }
+        let slept = self.beside(tokio::time::sleep(length), "in a sleep", false).await;
+        slept.is_some() || self.goes_on()
     }
 
     /// Notes that a signal came between runs.
@@ -354,12 +385,12 @@ impl<'a> Controller<'a> {
         // The last defined first, as filebench does.
         for at in sets.iter().rev().map(|at| *at as usize) {
             let progress = Arc::new(Progress::default());
-            let (work_files, work_bytes) = self.sets.work(at);
+            let (work_files, work_bytes) = self.stage.sets.work(at);
             let name = self.plan.filesets[at].name.clone();
             let mut task = tokio::task::spawn_blocking({
-                let (sets, region, plan) = (self.sets.clone(), self.region.clone(), plan.clone());
+                let (sets, region, plan) = (self.stage.sets.clone(), self.stage.region.clone(), plan.clone());
                 let (progress, cancel) = (progress.clone(), cancel.clone());
-                let (adopt, touches_files) = (self.options.adopt, self.touches_files);
+                let (adopt, touches_files) = (self.options.adopt, self.stage.touches_files);
                 move || {
                     let threads = std::thread::available_parallelism().map_or(4, |n| (2 * n.get()).clamp(4, 32));
                     let disk = Disk { adopt, threads, progress: &progress, cancel: &cancel };
@@ -421,61 +452,67 @@ impl<'a> Controller<'a> {
         Ok(true)
     }
 
-    async fn run(&mut self, plan: &RunPlan) -> Result<Run, ExecError> {
-        let shape = procflow::shape(plan);
+    /// Starts the workers of a run or a session.
+    fn start(&mut self, plan: &'a RunPlan) -> Result<Watch<'a>, ExecError> {
+        let stage = self.stage;
         let order = Order {
             run: RunPlan { parameters: Default::default(), ..plan.clone() },
             number: self.runs_started,
             seed: self.plan.seed,
             variables: self.plan.variables.clone(),
-            sets: self.sets.list.iter().map(|set| set.order.clone()).collect(),
+            sets: stage.sets.list.iter().map(|set| set.order.clone()).collect(),
             engine: self.options.engine.clone(),
-            counters: self.counters,
+            counters: stage.counters,
         };
         self.runs_started += 1;
-        let region = self.region.clone();
-        let counters = Counters::new(&region, order.counters, &shape);
+        let shape = &stage.shapes[order.number as usize];
+        let counters = Counters::new(&stage.region, order.counters, shape);
         if order.number > 0 {
             // A new region is zero as it is; looking through it would only make its pages.
             counters.clear();
         }
-        let control = Control::new(&region);
+        let control = Control::new(&stage.region);
         control.reset(plan.events_per_s);
-        control.set_points(self.points, &Numbers::new(plan).rooms);
+        control.set_points(stage.points, &Numbers::new(plan).rooms);
         let (receiver, sender) = std::io::pipe().map_err(|e| ExecError::System("no pipe for the workers", e))?;
         let receiver = pipe::Receiver::from_owned_fd(receiver.into())
             .map_err(|e| ExecError::System("no pipe for the workers", e))?;
-        let workers = Workers::start(&order, &region, self.options.process_model, sender.into())?;
-        let mut watch = Watch {
+        let workers = Workers::start(&order, &stage.region, self.options.process_model, sender.into())?;
+        Ok(Watch::new(Parts {
             plan,
             control,
             counters,
-            shape: &shape,
-            rows: rows_of(plan),
+            shape,
             lines: BufReader::new(receiver).lines(),
             workers,
-            stepped: self.stepped,
-            interval_ns: plan.interval_ns.or(self.options.interval_ns).unwrap_or(INTERVAL_NS),
-            ready: 0,
-            opened: false,
-            ended: None,
-            failures: Vec::new(),
-            intervals: Intervals::default(),
-        };
-        let signal = watch.watch(&mut self.signals, self.show).await;
-        self.signal = self.signal.or(signal);
-        let mut run = watch.record();
+            stepped: stage.stepped,
+            interval_ns: self.options.interval_ns.unwrap_or(INTERVAL_NS),
+        }))
+    }
+
+    /// Puts what came of workers that are gone into the record. False where that ends the invocation.
+    fn keep(&mut self, watch: Watch<'_>) -> bool {
+        self.signal = self.signal.or(watch.signal());
+        let plan = watch.plan();
+        let run = watch.record();
         if let (Ended::RanDry, Some(reason)) = (run.ended, &run.reason) {
             (self.show)(Event::Warning(format!("the run ended early: {reason}")));
         }
+        let go_on = run.complete && run.valid;
+        self.add(plan, run);
+        go_on
+    }
+
+    fn add(&mut self, plan: &RunPlan, mut run: Run) {
         let workload = self.workload(plan);
         run.warnings = summary::warnings(&workload, &run, &self.environment);
         run.warnings.append(&mut self.notes);
-        Ok(run)
+        run.asserts = summary::assertion::evaluate(&plan.asserts, &run);
+        self.runs.push(run);
     }
 
     fn workload(&self, run: &RunPlan) -> WorkloadRecord {
-        let (files, bytes) = self.sets.totals();
+        let (files, bytes) = self.stage.sets.totals();
         let parameters = run
             .parameters
             .iter()
@@ -506,23 +543,31 @@ impl<'a> Controller<'a> {
 
     async fn finish(mut self) -> Result<Outcome, ExecError> {
         if self.options.remove {
-            let cancel = AtomicBool::new(false);
-            for root in std::mem::take(&mut self.ours) {
-                if let Err(error) = crate::fileset::remove(&root, &cancel) {
-                    (self.show)(Event::Warning(format!("{error}")));
-                }
+            self.remove();
+        }
+        Ok(Outcome { signal: self.signal, record: self.record_of(self.runs.clone()) })
+    }
+
+    /// Takes our trees away.
+    fn remove(&mut self) {
+        let cancel = AtomicBool::new(false);
+        for root in std::mem::take(&mut self.ours) {
+            if let Err(error) = crate::fileset::remove(&root, &cancel) {
+                (self.show)(Event::Warning(format!("{error}")));
             }
         }
+    }
+
+    fn record_of(&self, runs: Vec<Run>) -> RunRecord {
         let largest = self.plan.runs().max_by_key(|run| run.thread_count());
-        let record = RunRecord {
+        RunRecord {
             schema_version: SCHEMA_VERSION.into(),
             wlrun: env!("CARGO_PKG_VERSION").into(),
             seed: self.plan.seed,
             workload: largest.map_or_else(|| nothing_of(self.plan), |run| self.workload(run)),
-            environment: self.environment,
-            runs: self.runs,
-        };
-        Ok(Outcome { record, signal: self.signal })
+            environment: self.environment.clone(),
+            runs,
+        }
     }
 }
 
@@ -544,498 +589,16 @@ fn not_run(ended: Ended, reason: &str, error: Option<&CreateError>) -> Run {
         ended,
         reason: Some(reason.to_owned()),
         elapsed_ns: 0,
+        warmup_ns: 0,
         requested_ns: None,
         period_ns: None,
+        period_cumulative: false,
+        lathist: false,
         flowops: Vec::new(),
         cpu_ns: 0,
         intervals: Vec::new(),
         failures: failures.into_iter().collect(),
         warnings: Vec::<WarningRecord>::new(),
         asserts: Vec::new(),
-    }
-}
-
-/// The worker processes, or the threads that stand for them.
-struct Workers {
-    /// Each gives the name of its process instance and, where it died, how.
-    tasks: JoinSet<(String, Option<String>)>,
-    /// Process ids, for the last resort.
-    pids: Vec<u32>,
-    count: u64,
-}
-
-impl Workers {
-    fn start(
-        order: &Order,
-        region: &Arc<Region>,
-        model: ProcessModel,
-        pipe: rustix::fd::OwnedFd,
-    ) -> Result<Self, ExecError> {
-        let mut workers = Workers { tasks: JoinSet::new(), pids: Vec::new(), count: order.run.process_count() };
-        let instances = order
-            .run
-            .processes
-            .iter()
-            .enumerate()
-            .flat_map(|(at, process)| (0..process.instances).map(move |instance| (at, instance)));
-        match model {
-            ProcessModel::Threads => {
-                let order = Arc::new(order.clone());
-                let messenger = Arc::new(Messenger::new(pipe));
-                for (process, instance) in instances {
-                    let (order, region, messenger) = (order.clone(), region.clone(), messenger.clone());
-                    let name = format!("{}-{instance}", order.run.processes[process].name);
-                    let (sender, done) = tokio::sync::oneshot::channel::<()>();
-                    std::thread::Builder::new()
-                        .spawn(move || {
-                            procflow::run(&order, &region, process, instance, &messenger);
-                            drop(messenger);
-                            let _ = sender.send(());
-                        })
-                        .map_err(|e| ExecError::System("a process's thread cannot be started", e))?;
-                    workers.tasks.spawn(async move { (name, done.await.err().map(|_| "panicked".to_owned())) });
-                }
-            }
-            ProcessModel::Processes => {
-                let text = serde_json::to_vec(order)
-                    .map_err(|e| ExecError::System("the order cannot be written", e.into()))?;
-                let orders = Region::create(text.len()).map_err(|e| ExecError::System("no memory for the order", e))?;
-                let system = |e: rustix::io::Errno| ExecError::System("no memory for the order", e.into());
-                rustix::io::pwrite(orders.fd(), &text, 0).map_err(system)?;
-                let binary = std::env::current_exe().map_err(|e| ExecError::System("wlrun does not find itself", e))?;
-                for (process, instance) in instances {
-                    let name = format!("{}-{instance}", order.run.processes[process].name);
-                    // Opened anew for each worker: a duplicate would share its position with all others.
-                    let stdin = std::fs::File::open(format!("/proc/self/fd/{}", orders.fd().as_raw_fd()))
-                        .map_err(|e| ExecError::System("the order cannot be opened", e))?;
-                    let stdout = pipe.try_clone().map_err(|e| ExecError::System("the pipe cannot be passed on", e))?;
-                    let mut child = tokio::process::Command::new(&binary)
-                        .arg(WORKER)
-                        .args([process.to_string(), instance.to_string()])
-                        .args([region.fd().as_raw_fd().to_string(), std::process::id().to_string()])
-                        .stdin(Stdio::from(stdin))
-                        .stdout(Stdio::from(stdout))
-                        .kill_on_drop(true)
-                        .spawn()
-                        .map_err(|e| ExecError::System("a process cannot be started", e))?;
-                    workers.pids.extend(child.id());
-                    workers.tasks.spawn(async move {
-                        let how = match child.wait().await {
-                            Ok(status) if status.success() => None,
-                            Ok(status) => Some(match status.signal() {
-                                Some(signal) => format!("killed by {}", signal_name(signal)),
-                                None => format!("ended with exit code {}", status.code().unwrap_or(-1)),
-                            }),
-                            Err(error) => Some(format!("lost: {error}")),
-                        };
-                        (name, how)
-                    });
-                }
-            }
-        }
-        Ok(workers)
-    }
-
-    /// Ends the processes by force. Threads of our own process cannot be ended so.
-    fn kill(&mut self) {
-        for pid in self.pids.drain(..) {
-            if let Some(pid) = rustix::process::Pid::from_raw(pid as i32) {
-                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
-            }
-        }
-    }
-}
-
-/// One run while it is on.
-struct Watch<'r> {
-    plan: &'r RunPlan,
-    control: Control<'r>,
-    counters: Counters<'r>,
-    shape: &'r Shape,
-    /// One for each flowop of the record.
-    rows: Vec<Row>,
-    lines: Lines<BufReader<pipe::Receiver>>,
-    workers: Workers,
-    stepped: bool,
-    interval_ns: u64,
-    ready: u64,
-    opened: bool,
-    /// Why, with words; the gravest reason stays.
-    ended: Option<(Ended, String)>,
-    failures: Vec<Failure>,
-    intervals: Intervals,
-}
-
-impl Watch<'_> {
-    fn now(&self) -> u64 {
-        if self.stepped { 0 } else { Clock::Monotonic.now() }
-    }
-
-    /// Notes why the run ends; an error or a signal weighs more than a count that was reached.
-    fn end(&mut self, ended: Ended, why: String) {
-        let weight = |ended: &Ended| match ended {
-            Ended::Time | Ended::Done => 0,
-            Ended::Count | Ended::RanDry => 1,
-            Ended::Interrupted => 2,
-            Ended::Error => 3,
-            Ended::Stuck => 4,
-        };
-        if self.ended.as_ref().is_none_or(|(old, _)| weight(old) < weight(&ended)) {
-            self.ended = Some((ended, why));
-        }
-    }
-
-    /// Watches until all workers are gone. The signal that came.
-    async fn watch(&mut self, signals: &mut Signals, show: &mut dyn FnMut(Event)) -> Option<i32> {
-        let mut signalled = None;
-        let mut lines_open = true;
-        let mut tick: Option<tokio::time::Interval> = None;
-        let mut drain_from: Option<Instant> = None;
-        // Killed processes that are in a call that does not come back do not die before it ends, threads of our own
-        // not at all: then the report comes from the shared counters, without waiting for them.
-        let mut give_up: Option<Instant> = None;
-        let mut said_drain = false;
-        let (processes, threads) = (self.workers.count, self.plan.thread_count());
-        loop {
-            if self.workers.tasks.is_empty() && !lines_open {
-                break;
-            }
-            if !self.opened && self.ready == processes && self.ended.is_none() {
-                self.open();
-                let period = Duration::from_nanos(self.interval_ns);
-                let mut interval = tokio::time::interval_at(Instant::now() + period, period);
-                // A late interval does not shift those behind it.
-                interval.set_missed_tick_behavior(MissedTickBehavior::Skip);
-                tick = (!self.stepped).then_some(interval);
-            }
-            // The window's end: known from the start, or set by a worker; then the drain begins.
-            let close_at = match (self.opened && !self.stepped, self.control.window_end()) {
-                (true, end) if end != u64::MAX => Some(Duration::from_nanos(end.saturating_sub(self.now()))),
-                _ => None,
-            };
-            let drain_at = drain_from.map(|from| from + DRAIN_LIMIT);
-            // In this order: workers may say lines faster than they are read (print), and must not keep a signal or the
-            // end of the window waiting; and what a process said comes before its end.
-            tokio::select! {
-                biased;
-                signal = signals.next() => {
-                    if signalled.replace(signal).is_some() {
-                        self.workers.kill();
-                        give_up.get_or_insert_with(|| Instant::now() + KILL_LIMIT);
-                    }
-                    self.end(Ended::Interrupted, format!("interrupted by {}", signal_name(signal)));
-                    self.control.close(self.now());
-                    drain_from.get_or_insert_with(Instant::now);
-                    if !self.opened {
-                        // The threads at the gate go into a window that has closed.
-                        self.control.open(0, 0);
-                    }
-                },
-                () = sleep(close_at), if close_at.is_some() && drain_from.is_none() => {
-                    // Time is up or a worker closed the window; pauses end, and what is under way may come back.
-                    if self.now() >= self.control.window_end() {
-                        self.control.close(self.control.window_end());
-                        drain_from = Some(Instant::now());
-                    }
-                },
-                () = tick_of(&mut tick), if tick.is_some() => {
-                    if drain_from.is_none() {
-                        self.interval(show);
-                    } else if !said_drain && drain_from.is_some_and(|from| from.elapsed() >= DRAIN_SAID) {
-                        said_drain = true;
-                        show(Event::Draining { processes: self.workers.tasks.len() as u64 });
-                    }
-                },
-                line = self.lines.next_line(), if lines_open => match line {
-                    Ok(Some(line)) => {
-                        self.message(&line, show);
-                        if self.ended.is_some() && !self.opened {
-                            self.control.close(0);
-                        }
-                        if !self.opened {
-                            show(Event::Starting { ready: self.ready, processes, threads });
-                        }
-                    }
-                    _ => lines_open = false,
-                },
-                Some(task) = self.workers.tasks.join_next(), if !self.workers.tasks.is_empty() => {
-                    let killed_by_us = signalled.is_some() || matches!(self.ended, Some((Ended::Stuck, _)));
-                    if let Ok((name, Some(how))) = task
-                        && !killed_by_us
-                    {
-                        self.process_lost(&name, &how);
-                    }
-                },
-                () = sleep_until(give_up), if give_up.is_some() => break,
-                () = sleep_until(drain_at), if drain_at.is_some() && give_up.is_none() => {
-                    let left = self.workers.tasks.len();
-                    self.end(Ended::Stuck, format!(
-                        "operations of {left} process instances did not come back within {} s of the end",
-                        DRAIN_LIMIT.as_secs(),
-                    ));
-                    self.workers.kill();
-                    give_up = Some(Instant::now() + KILL_LIMIT);
-                },
-            }
-        }
-        signalled
-    }
-
-    fn open(&mut self) {
-        let start = self.now();
-        let end = self.plan.length_ns.map_or(u64::MAX, |length| start.saturating_add(length));
-        self.opened = true;
-        self.control.open(start, end);
-    }
-
-    fn message(&mut self, line: &str, show: &mut dyn FnMut(Event)) {
-        let Ok(message) = serde_json::from_str::<Message>(line) else {
-            self.end(Ended::Error, format!("a worker said what is no message: {line}"));
-            return;
-        };
-        match message {
-            Message::Ready => self.ready += 1,
-            Message::RanDry { flowop, why } => {
-                let why = format!("{flowop} had no more work: {why}");
-                match self.plan.quit {
-                    QuitMode::Timeout => self.end(Ended::RanDry, why),
-                    QuitMode::Firstdone => self.end(Ended::Done, why),
-                    QuitMode::Alldone => {}
-                }
-            }
-            Message::Finished { why } => match self.plan.quit {
-                QuitMode::Timeout | QuitMode::Firstdone => self.end(Ended::Count, why),
-                QuitMode::Alldone => {}
-            },
-            Message::Failed(failure) => {
-                let at = failure.flowop.as_deref().map(|flowop| format!("{flowop}: ")).unwrap_or_default();
-                let place = failure.thread.as_deref().map(|thread| format!(".{thread}")).unwrap_or_default();
-                self.end(Ended::Error, format!("{at}{} ({}{place})", failure.message, failure.process));
-                self.failures.push(failure);
-            }
-            Message::Said(text) => show(Event::Said(text)),
-            Message::Warning(text) => show(Event::Warning(text)),
-        }
-    }
-
-    fn process_lost(&mut self, name: &str, how: &str) {
-        let message = format!("process {name} was {how}");
-        self.end(Ended::Error, message.clone());
-        self.failures.push(Failure { process: name.to_owned(), thread: None, flowop: None, errno: None, message });
-        self.control.close(self.now());
-        if !self.opened {
-            self.control.open(0, 0);
-        }
-    }
-
-    fn interval(&mut self, show: &mut dyn FnMut(Event)) {
-        let start = self.control.window_start();
-        let at = self.now().min(self.control.window_end()).saturating_sub(start);
-        let total = self.totals();
-        let Some(interval) = self.intervals.add(at, total) else { return };
-        let seconds = (interval.end_ns - interval.start_ns) as f64 / 1e9;
-        let mut sum = IntervalCounts::default();
-        let io = interval.flowops.iter().zip(&self.rows).filter(|(_, row)| row.io);
-        io.for_each(|(counts, _)| sum.merge(counts));
-        show(Event::Interval(Tick {
-            elapsed_ns: at,
-            length_ns: self.plan.length_ns,
-            ops_per_s: sum.ops as f64 / seconds,
-            read_per_s: sum.bytes_read as f64 / seconds,
-            written_per_s: sum.bytes_written as f64 / seconds,
-            mean_ns: (sum.ops > 0).then(|| sum.latency_sum_ns as f64 / sum.ops as f64),
-        }));
-    }
-
-    /// What each row has done until now.
-    fn totals(&self) -> Vec<IntervalCounts> {
-        self.rows
-            .iter()
-            .map(|row| {
-                let mut counts = IntervalCounts::default();
-                row.thread_numbers()
-                    .for_each(|thread| self.counters.of(thread, row.flowop).add_to_interval(&mut counts));
-                counts
-            })
-            .collect()
-    }
-
-    /// Everything that happened.
-    fn record(mut self) -> Run {
-        let start = self.control.window_start();
-        let threads = 0..self.shape.threads();
-        let last = threads.clone().filter_map(|thread| self.counters.ended_ns(thread)).max();
-        let all_ended = threads.clone().all(|thread| self.counters.state(thread) == ThreadState::Ended);
-        let end = match (self.control.window_end(), last) {
-            // All threads came to their own end before the window closed.
-            (window, Some(last)) if all_ended => window.min(last),
-            (u64::MAX, _) => self.now(),
-            (window, _) => window,
-        };
-        let elapsed_ns = if self.opened { end.saturating_sub(start) } else { 0 };
-        if self.opened {
-            let totals = self.totals();
-            self.intervals.add(elapsed_ns, totals);
-        }
-        let (ended, reason) = match self.ended.take() {
-            Some((ended, why)) => (ended, Some(why)),
-            None if self.plan.length_ns.is_some_and(|length| elapsed_ns >= length) => (Ended::Time, None),
-            None => (Ended::Done, Some("all threads came to their end".to_owned())),
-        };
-        let flowops: Vec<FlowopRecord> = self
-            .rows
-            .iter()
-            .map(|row| {
-                let process = &self.plan.processes[row.process];
-                let thread = &process.threads[row.thread];
-                let flowop = &thread.flowops[row.flowop];
-                let (mut counts, mut histogram) = (Counts::default(), Histogram::default());
-                row.thread_numbers().for_each(|n| self.counters.of(n, row.flowop).add_to(&mut counts, &mut histogram));
-                FlowopRecord {
-                    name: flowop.name.clone(),
-                    kind: flowop.kind.clone(),
-                    class: flowop.def().class,
-                    process: process.name.clone(),
-                    thread: thread.name.clone(),
-                    instances: u64::from(row.instances) * u64::from(row.threads),
-                    direct: thread.opens_direct(flowop.attributes.number("fd")),
-                    counts,
-                    histogram,
-                }
-            })
-            .collect();
-        let complete = matches!(ended, Ended::Time | Ended::Done | Ended::Count | Ended::RanDry);
-        // A run in which nothing was done measures nothing, however it ended.
-        let did_something = flowops.iter().any(|flowop| flowop.counts.ops > 0);
-        let reason = match (complete && !did_something, reason) {
-            (false, reason) => reason,
-            (true, None) => Some("no operation finished".to_owned()),
-            (true, Some(reason)) => Some(format!("no operation finished: {reason}")),
-        };
-        Run {
-            complete,
-            valid: complete && did_something,
-            ended,
-            reason,
-            elapsed_ns,
-            requested_ns: self.plan.length_ns,
-            period_ns: self.plan.interval_ns,
-            flowops,
-            cpu_ns: threads.map(|thread| self.counters.cpu_ns(thread)).sum(),
-            intervals: self.intervals.list,
-            failures: self.failures,
-            warnings: Vec::new(),
-            asserts: Vec::new(),
-        }
-    }
-}
-
-/// A flowop as it is defined, and the thread instances that run it.
-struct Row {
-    process: usize,
-    thread: usize,
-    flowop: usize,
-    io: bool,
-    /// Number of the first thread instance, of the first process instance.
-    first: usize,
-    /// Thread instances of one process instance.
-    per_instance: usize,
-    instances: u32,
-    threads: u32,
-}
-
-impl Row {
-    fn thread_numbers(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.instances as usize).flat_map(move |instance| {
-            let first = self.first + instance * self.per_instance;
-            first..first + self.threads as usize
-        })
-    }
-}
-
-/// Flowops of all threads of all processes, one row for each definition.
-fn rows_of(plan: &RunPlan) -> Vec<Row> {
-    let mut rows = Vec::new();
-    let mut first = 0;
-    for (p, process) in plan.processes.iter().enumerate() {
-        let per_instance = process.thread_count() as usize;
-        let mut thread_first = 0;
-        for (t, thread) in process.threads.iter().enumerate() {
-            for (f, flowop) in thread.flowops.iter().enumerate() {
-                rows.push(Row {
-                    process: p,
-                    thread: t,
-                    flowop: f,
-                    io: flowop.def().class.is_io(),
-                    first: first + thread_first,
-                    per_instance,
-                    instances: process.instances,
-                    threads: thread.instances,
-                });
-            }
-            thread_first += thread.instances as usize;
-        }
-        first += per_instance * process.instances as usize;
-    }
-    rows
-}
-
-/// The window in pieces.
-#[derive(Debug, Default)]
-struct Intervals {
-    list: Vec<Interval>,
-    last: Vec<IntervalCounts>,
-}
-
-impl Intervals {
-    /// Adds the piece up to `at` (since the gate), by then `totals` had been done. None where it has no length.
-    fn add(&mut self, at: u64, totals: Vec<IntervalCounts>) -> Option<&Interval> {
-        let start_ns = self.list.last().map_or(0, |interval| interval.end_ns);
-        if at <= start_ns {
-            // What was counted since belongs to the piece that ended at this very moment.
-            if let Some(last) = self.list.last_mut() {
-                for ((counts, total), before) in last.flowops.iter_mut().zip(&totals).zip(&self.last) {
-                    counts.merge_difference(total, before);
-                }
-                self.last = totals;
-            }
-            return None;
-        }
-        self.last.resize(totals.len(), IntervalCounts::default());
-        let flowops = totals
-            .iter()
-            .zip(&self.last)
-            .map(|(total, before)| {
-                let mut counts = IntervalCounts::default();
-                counts.merge_difference(total, before);
-                counts
-            })
-            .collect();
-        self.last = totals;
-        self.list.push(Interval { start_ns, end_ns: at, flowops });
-        self.list.last()
-    }
-}
-
-async fn sleep(duration: Option<Duration>) {
-    match duration {
-        Some(duration) => tokio::time::sleep(duration).await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn sleep_until(at: Option<Instant>) {
-    match at {
-        Some(at) => tokio::time::sleep_until(at).await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn tick_of(tick: &mut Option<tokio::time::Interval>) {
-    match tick {
-        Some(tick) => {
-            tick.tick().await;
-        }
-        None => std::future::pending().await,
     }
 }

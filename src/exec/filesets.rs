@@ -4,7 +4,7 @@ use super::protocol::SetOrder;
 use super::threadflow::sampler;
 use crate::attribute::VariableId;
 use crate::fileset::{self, CreateError, Layout, LayoutError, Options, Pool, Presence, Progress, Shape, Variables};
-use crate::plan::{Plan, Step};
+use crate::plan::Plan;
 use crate::random::stream::{Generator, Seed};
 use crate::random::{self, Sampler};
 use crate::sys::Region;
@@ -59,9 +59,11 @@ impl Sets {
 
     /// Files of all sets, and the sum of their sizes in bytes.
     pub(super) fn totals(&self) -> (u64, u64) {
-        self.list
-            .iter()
-            .map(|set| set.layout.figures())
+        // A set that was taken away and made anew is one set.
+        let last =
+            |(at, set): &(usize, &Set)| self.list[at + 1..].iter().all(|later| later.order.root != set.order.root);
+        let sets = self.list.iter().enumerate().filter(last);
+        sets.map(|(_, set)| set.layout.figures())
             .fold((0, 0), |(files, bytes), figures| (files + figures.files, bytes + figures.bytes))
     }
 
@@ -141,11 +143,7 @@ fn seed_of(seed: u64, name: &str) -> Seed {
 /// A flowop that names no set works on what another has opened; it is taken to be able to reach every set that its
 /// thread names.
 fn writes(plan: &Plan, set: usize) -> bool {
-    let runs = plan.steps.iter().filter_map(|step| match step {
-        Step::Run(run) => Some(run),
-        _ => None,
-    });
-    runs.flat_map(|run| &run.processes).flat_map(|process| &process.threads).any(|thread| {
+    plan.runs().flat_map(|run| &run.processes).flat_map(|process| &process.threads).any(|thread| {
         let names_set = || thread.flowops.iter().any(|f| f.attributes.fileset("filesetname") == Some(set));
         thread.flowops.iter().filter(|flowop| flowop.def().effect.changes()).any(|flowop| {
             let named = flowop.attributes.fileset("filesetname").map_or_else(names_set, |named| named == set);

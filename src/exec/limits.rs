@@ -155,7 +155,9 @@ mod tests {
         };
         RunPlan {
             length_ns: None,
-            interval_ns: None,
+            warmup_ns: 0,
+            period: None,
+            lathist: false,
             quit: QuitMode::Timeout,
             events_per_s: None,
             parameters: Default::default(),

@@ -16,6 +16,7 @@ mod points;
 mod procflow;
 mod protocol;
 mod threadflow;
+mod watch;
 
 pub use controller::{ExecError, Options, Outcome, ProcessModel, objections, refusal, run};
 pub use procflow::worker;

@@ -211,7 +211,7 @@ mod tests {
         let control = Control::new(&region);
         control.reset(None);
         control.set_points(control::BYTES, rooms);
-        control.open(0, u64::MAX);
+        control.open(0, 0, u64::MAX);
         region
     }
 
@@ -264,7 +264,7 @@ mod tests {
         control.reset(None);
         control.set_points(control::BYTES, &[0]);
         let start = Clock::Monotonic.now();
-        control.open(start, start + 20_000_000);
+        control.open(start, start, start + 20_000_000);
         assert!(!control.point(0).take(&control, &Clock::Monotonic, 1));
         assert!(Clock::Monotonic.now() >= start + 20_000_000);
         // On a clock that stands still nothing comes by waiting: it goes to the end at once.

@@ -14,6 +14,7 @@ use crate::record::Failure;
 use crate::record::counters::{Counters, Shape};
 use crate::sys::{Region, process};
 use rustix::fs::{Mode, OFlags};
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::mpsc;
@@ -92,7 +93,14 @@ fn try_run(
                 let (ready, sets, counters) = (ready.clone(), &sets, counters.clone());
                 let spawned = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, move || {
                     let mine = counters.thread(number);
-                    let run = ThreadRun { control, counters: mine, all: counters, names: &names, messenger };
+                    let run = ThreadRun {
+                        control,
+                        counters: mine,
+                        all: counters,
+                        names: &names,
+                        messenger,
+                        cpu: Cell::new(0),
+                    };
                     start_thread(order, engine, thread_plan, sets, &run, seed, threads_in_all, stand, ready);
                 });
                 match spawned {
@@ -118,7 +126,7 @@ fn try_run(
             Some(_) => {
                 // The threads that did come wait at the gate: let them go into a window that has closed.
                 control.close(0);
-                control.open(0, 0);
+                control.open(0, 0, 0);
             }
         }
         for (name, handle) in handles {

@@ -9,13 +9,16 @@ use super::points::Stand;
 use super::protocol::{Message, Messenger};
 use crate::attribute::{Attributes, VariableId};
 use crate::engine::Clock;
-use crate::flowop::{Amount, Broken, Build, End, Flowop, FlowopClass, Moved, OwnIo, Posted, RunState, Thread, Turn};
+use crate::flowop::{
+    Amount, Broken, Build, End, Flowop, FlowopClass, Moved, OwnIo, Posted, RunState, Taken, Thread, Turn,
+};
 use crate::plan::{Node, QuitMode, ThreadPlan};
 use crate::random::stream::{Generator, Seed, below};
 use crate::random::{self, Sampler};
 use crate::record::counters::{Counters, ThreadCounters};
 use crate::record::{Failure, errno_name};
 use crate::sys::clock::thread_cpu;
+use std::cell::Cell;
 
 /// What a thread asks of the run.
 pub(super) struct ThreadRun<'r> {
@@ -24,6 +27,29 @@ pub(super) struct ThreadRun<'r> {
     pub(super) all: Counters<'r>,
     pub(super) names: &'r Names,
     pub(super) messenger: &'r Messenger,
+    /// Processor time of the thread when the measurement began.
+    pub(super) cpu: Cell<u64>,
+}
+
+impl ThreadRun<'_> {
+    /// Looks whether another measurement has begun than the counters are of, at the end of an operation: then they
+    /// begin anew. False where that operation started before it, and so counts in none.
+    #[inline]
+    fn counts(&self, start: u64, end: u64) -> bool {
+        let since = self.control.window_start();
+        since == self.counters.since() || self.renew(since, start, end)
+    }
+
+    #[cold]
+    fn renew(&self, since: u64, start: u64, end: u64) -> bool {
+        if end < since {
+            // Of the warm-up, or of the measurement before.
+            return true;
+        }
+        self.counters.begin(since);
+        self.cpu.set(thread_cpu());
+        start >= since
+    }
 }
 
 impl RunState for ThreadRun<'_> {
@@ -51,8 +77,12 @@ impl RunState for ThreadRun<'_> {
         self.messenger.send(&Message::Said(format!("Message from {}: {text}", self.names.place)));
     }
 
-    fn take_events(&self, clock: &Clock, count: u64) -> Option<u64> {
+    fn take_events(&self, clock: &Clock, count: u64) -> Option<Taken> {
         self.control.take_events(clock, count)
+    }
+
+    fn await_events(&self, clock: &Clock, taken: Taken) -> bool {
+        self.control.await_events(clock, taken)
     }
 
     fn flowop(&self, index: usize) -> (u64, Moved) {
@@ -64,7 +94,11 @@ impl RunState for ThreadRun<'_> {
     }
 
     fn all_io(&self) -> (u64, u64) {
-        self.all.all_io()
+        self.all.all_io(self.counters.since())
+    }
+
+    fn flowop_since_gate(&self, index: usize) -> (u64, Moved) {
+        self.counters.flowop_since_gate(index)
     }
 }
 
@@ -319,16 +353,19 @@ fn turn(
     let result = running.flowop.execute(thread);
     let end = clock.now();
     running.flowop.finish(thread, &result);
-    // An operation counts when it ends within the window.
+    // An operation counts when it starts and ends within the window.
+    let counts = run.counts(start, end);
     if end > run.control.window_end() {
         counters.record_in_flight();
         return Err(End::Over);
     }
     match result {
         Ok(moved) => {
-            counters.record(end - start, moved);
-            if running.class.is_io() {
-                run.counters.record_io(moved, running.class != FlowopClass::Metadata);
+            if counts {
+                counters.record(end - start, moved);
+                if running.class.is_io() {
+                    run.counters.record_io(moved, running.class != FlowopClass::Metadata);
+                }
             }
             Ok(true)
         }
@@ -362,11 +399,12 @@ pub(super) fn live(
     quit: QuitMode,
 ) {
     let (names, messenger) = (run.names, run.messenger);
-    run.control.wait();
-    run.counters.start();
-    let cpu = thread_cpu();
+    run.counters.start(run.control.wait());
+    run.cpu.set(thread_cpu());
     let Ending { end, flowop } = repeat(thread, steps, flowops, run);
     let now = thread.clock.now();
+    // Its processor time since is of the measurement that is on.
+    run.counts(now, now);
     let ends_run = quit != QuitMode::Alldone;
     let name = &plan.flowops[flowop].name;
     match end {
@@ -410,7 +448,7 @@ pub(super) fn live(
             run.control.close(now);
         }
     }
-    let cpu = thread_cpu().saturating_sub(cpu);
+    let cpu = thread_cpu().saturating_sub(run.cpu.get());
     flowops.iter_mut().for_each(|running| running.flowop.end(thread));
     thread.close_all();
     run.counters.end(now.min(run.control.window_end()), cpu);

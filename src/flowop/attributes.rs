@@ -83,6 +83,10 @@ pub static WRAP: &[AttributeDef] = &[AttributeDef::flag(
     "a sequential write starts over at the end of workingset, or of the file's nominal size",
 )];
 
+/// Of flowops that may choose it from a position set.
+pub static POSITIONS: &[AttributeDef] =
+    &[AttributeDef::new("possetname", Kind::Posset, "with random, one of the offsets of this position set")];
+
 /// Of flowops whose range may be set.
 pub static RANGE: &[AttributeDef] = &[AttributeDef::new(
     "workingset",
@@ -199,10 +203,11 @@ pub static ALL: &[&[AttributeDef]] = &[
     MODE,
     XATTR,
     HOME_INDEX,
+    POSITIONS,
 ];
 
 /// Attributes of filebench's flowops that no flowop here has yet.
-pub const PLANNED: &[&str] = &["possetname"];
+pub const PLANNED: &[&str] = &[];
 
 /// A flowop attribute of any flowop.
 pub fn known(name: &str) -> Option<&'static AttributeDef> {

@@ -23,7 +23,7 @@ mod testing;
 mod thread;
 mod xattr;
 
-pub use thread::{By, FileRef, Kind, OpenSet, OwnIo, Posted, RunState, Slot, Thread};
+pub use thread::{By, FileRef, Kind, OpenSet, OwnIo, Posted, RunState, Slot, Taken, Thread};
 
 mod appendfile;
 mod appendfilerand;

@@ -1,6 +1,6 @@
 //! What the flowops that watch counters, and those that hold a thread back, share.
 
-use super::{Broken, Build, End, Flowop, Moved, OwnIo, Thread, Turn};
+use super::{Broken, Build, End, Flowop, Moved, OwnIo, Taken, Thread, Turn};
 
 /// Whose counters are watched.
 #[derive(Debug, Clone, Copy)]
@@ -48,14 +48,14 @@ pub(super) enum Paid {
 pub(super) struct Limiter {
     paid_for: Paid,
     target: Option<usize>,
-    /// Events taken until now.
-    taken: u64,
-    from: u64,
+    /// Events used until now, whether they were waited for or free.
+    used: u64,
+    taken: Option<Taken>,
 }
 
 impl Limiter {
     pub(super) fn new(build: &Build<'_>, paid_for: Paid) -> Self {
-        Limiter { paid_for, target: build.target, taken: 0, from: 0 }
+        Limiter { paid_for, target: build.target, used: 0, taken: None }
     }
 
     /// Events that pay for what is done until now; a part of a mebibyte costs a whole event.
@@ -63,12 +63,12 @@ impl Limiter {
         let OwnIo { ops, data_ops, bytes } = match self.target {
             None => thread.run.own_io(),
             Some(index) => {
-                let (ops, Moved { read, written }) = thread.run.flowop(index);
+                let (ops, Moved { read, written }) = thread.run.flowop_since_gate(index);
                 OwnIo { ops, data_ops: ops, bytes: read + written }
             }
         };
         match self.paid_for {
-            Paid::Turn => self.taken + 1,
+            Paid::Turn => self.used + 1,
             Paid::Operation => ops,
             Paid::DataOperation => data_ops,
             Paid::Mebibyte => bytes.div_ceil(1 << 20),
@@ -79,17 +79,19 @@ impl Limiter {
 impl Flowop for Limiter {
     fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
         let due = self.due(thread);
-        if due == self.taken {
+        if due == self.used {
             return Ok(Turn::Quiet);
         }
-        let Some(from) = thread.run.take_events(&thread.clock, due - self.taken) else { return Ok(Turn::Quiet) };
-        self.taken = due;
-        self.from = from;
-        Ok(Turn::Go)
+        self.taken = thread.run.take_events(&thread.clock, due - self.used);
+        // What is done without a rate is free: a rate that is set later asks nothing for it.
+        self.used = due;
+        Ok(if self.taken.is_some() { Turn::Go } else { Turn::Quiet })
     }
 
     fn execute(&mut self, thread: &mut Thread<'_>) -> Result<Moved, Broken> {
-        thread.run.pause(&thread.clock, self.from);
+        if let Some(taken) = self.taken.take() {
+            thread.run.await_events(&thread.clock, taken);
+        }
         Ok(Moved::NONE)
     }
 

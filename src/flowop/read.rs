@@ -19,6 +19,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
         attributes::OPEN,
         attributes::IOSIZE,
         attributes::OFFSET,
+        attributes::POSITIONS,
         attributes::RANGE,
     ],
     build: |build| Box::new(Read { transfer: Transfer::new(build) }),
@@ -30,6 +31,8 @@ pub(super) struct Transfer {
     iosize: Amount,
     range: u64,
     random: bool,
+    /// Draws from a position set.
+    positions: Option<Amount>,
     pub(super) slot: usize,
     pub(super) data: Range<usize>,
     pub(super) place: Place,
@@ -42,6 +45,7 @@ impl Transfer {
             iosize: build.amount("iosize", 0),
             range: build.amount("workingset", 0).draw(),
             random: build.attributes.flag("random"),
+            positions: build.attributes.get("possetname").map(|_| build.amount("possetname", 0)),
             slot: 0,
             data: 0..0,
             place: Place::Here,
@@ -60,7 +64,11 @@ impl Transfer {
                 let message = format!("iosize {size} is larger than the {range} bytes of {file} that may be used");
                 return Err(End::Failed(None, message));
             }
-            Place::At(thread.random_offset(range, size))
+            Place::At(match &mut self.positions {
+                None => thread.random_offset(range, size),
+                // One that lies too far back for the file is the last block of 512 that has room for the request.
+                Some(positions) => positions.draw().min((range - size) & !511),
+            })
         } else {
             Place::Here
         };

@@ -1,6 +1,6 @@
 //! A place to try one flowop: a file set on the engine `fake`, a thread, and a run that says what the test says.
 
-use super::{Build, End, Flowop, Moved, OpenSet, OwnIo, Posted, RunState, Thread, Turn};
+use super::{Build, End, Flowop, Moved, OpenSet, OwnIo, Posted, RunState, Taken, Thread, Turn};
 use crate::attribute::{self, Attributes, Value, VariableId};
 use crate::engine::Clock;
 use crate::fileset::layout::NoVariables;
@@ -67,10 +67,16 @@ impl RunState for TestRun {
     fn say(&self, text: &str) {
         self.said.borrow_mut().push(text.to_owned());
     }
-    fn take_events(&self, clock: &Clock, count: u64) -> Option<u64> {
-        self.event_ns.map(|ns| clock.now() + ns * count)
+    fn take_events(&self, clock: &Clock, count: u64) -> Option<Taken> {
+        self.event_ns.map(|ns| Taken { count, from: clock.now() + ns * count, rate: 0 })
+    }
+    fn await_events(&self, clock: &Clock, taken: Taken) -> bool {
+        self.pause(clock, taken.from)
     }
     fn flowop(&self, _: usize) -> (u64, Moved) {
+        self.flowop
+    }
+    fn flowop_since_gate(&self, _: usize) -> (u64, Moved) {
         self.flowop
     }
     fn own_io(&self) -> OwnIo {

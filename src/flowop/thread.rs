@@ -126,6 +126,17 @@ pub struct OwnIo {
     pub bytes: u64,
 }
 
+/// Events of the event generator that a thread has taken, and may use later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Taken {
+    /// So many.
+    pub count: u64,
+    /// The moment from which they may be used, of the thread's clock.
+    pub from: u64,
+    /// Which setting of the rate they are of.
+    pub rate: u32,
+}
+
 /// What came of a post.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Posted {
@@ -151,14 +162,18 @@ pub trait RunState {
     fn post(&self, clock: &Clock, point: u32, count: u32, bounded: bool) -> Posted;
     /// Says a line to whoever watches the run, with the thread's name before it.
     fn say(&self, text: &str);
-    /// Takes `count` events of the event generator; the moment from which they may be used. None where no rate is set.
-    fn take_events(&self, clock: &Clock, count: u64) -> Option<u64>;
-    /// Operations and bytes of one flowop of this thread.
+    /// Takes `count` events of the event generator, for later. None where no rate is set.
+    fn take_events(&self, clock: &Clock, count: u64) -> Option<Taken>;
+    /// Waits for events that were taken; false where the run was over before.
+    fn await_events(&self, clock: &Clock, taken: Taken) -> bool;
+    /// Operations and bytes of one flowop of this thread, since the measurement began.
     fn flowop(&self, index: usize) -> (u64, Moved);
-    /// What this thread has done.
-    fn own_io(&self) -> OwnIo;
-    /// I/O operations and bytes of all threads of all processes.
+    /// I/O operations and bytes of all threads of all processes, since the measurement began.
     fn all_io(&self) -> (u64, u64);
+    /// Operations and bytes of one flowop of this thread, since the gate: a new measurement does not set it back.
+    fn flowop_since_gate(&self, index: usize) -> (u64, Moved);
+    /// What this thread has done since the gate.
+    fn own_io(&self) -> OwnIo;
 }
 
 /// A thread's place in one set.

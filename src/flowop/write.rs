@@ -17,6 +17,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
         attributes::OPEN,
         attributes::IOSIZE,
         attributes::OFFSET,
+        attributes::POSITIONS,
         attributes::RANGE,
         attributes::WRAP,
     ],

@@ -107,7 +107,7 @@ impl Resolver<'_, '_> {
     /// Binds the asserts that were noted since the run before the last to the flowops of the last.
     pub(super) fn bind_asserts(&mut self) {
         let last = self.steps.iter_mut().rev().find_map(|step| match step {
-            Step::Run(run) => Some(run),
+            Step::Run(run) | Step::Start(run) => Some(run),
             _ => None,
         });
         let Some(run) = last.filter(|_| !self.claims.is_empty()) else { return };

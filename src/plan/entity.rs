@@ -25,7 +25,7 @@ impl Entity {
 }
 
 /// All entities.
-pub static ENTITIES: &[&Entity] = &[&FILE, &FILESET, &PROCESS, &THREAD, &RANDVAR, &CVAR, &EVENTGEN, &MIX];
+pub static ENTITIES: &[&Entity] = &[&FILE, &FILESET, &PROCESS, &THREAD, &RANDVAR, &CVAR, &POSSET, &EVENTGEN, &MIX];
 
 const NAME: AttributeDef = AttributeDef::new("name", Kind::Text, "what the rest of the workload calls it").required();
 
@@ -175,6 +175,21 @@ pub static CVAR: Entity = Entity {
         AttributeDef::new("min", Kind::Text, "least value"),
         AttributeDef::new("max", Kind::Text, "greatest value"),
         AttributeDef::new("round", Kind::Text, "values are rounded to multiples of it"),
+    ],
+    idle: &[],
+    planned: &[],
+};
+
+/// `define posset`.
+pub static POSSET: Entity = Entity {
+    name: "posset",
+    aliases: &["possets"],
+    attributes: &[
+        NAME,
+        AttributeDef::new("type", Kind::Text, "rnd: the positions are drawn once, at random"),
+        AttributeDef::new("entries", Kind::Count(1, 1 << 32), "number of positions").required(),
+        AttributeDef::new("max", Kind::Bytes(0), "the greatest position; each is a multiple of 512").required(),
+        AttributeDef::new("seed", Kind::Count(0, u64::MAX), "makes this set another one").or(0),
     ],
     idle: &[],
     planned: &[],

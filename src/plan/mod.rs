@@ -11,11 +11,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 mod assertion;
+pub mod command;
 mod composite;
 pub mod entity;
 mod resolve;
 mod scope;
 
+pub use command::{COMMANDS, CommandDef};
 pub use resolve::plan;
 
 /// A workload, resolved.
@@ -38,10 +40,10 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The runs of the plan.
+    /// Everything that starts processes: the runs, and what lives from `create processes` on.
     pub fn runs(&self) -> impl Iterator<Item = &RunPlan> {
         self.steps.iter().filter_map(|step| match step {
-            Step::Run(run) => Some(run),
+            Step::Run(run) | Step::Start(run) => Some(run),
             _ => None,
         })
     }
@@ -80,6 +82,64 @@ pub enum Step {
     Create(Vec<u32>),
     /// Run and measure.
     Run(RunPlan),
+    /// Start processes and let them run: a session, up to the next `Stop` or `Measure`.
+    Start(RunPlan),
+    /// In a session: measure anew for a time, and stop the processes.
+    Measure(Measure),
+    /// In a session: measure anew.
+    Clear,
+    /// In a session: put what was measured until now into the record.
+    Snap,
+    /// In a session: give the event generator so many events per second; 0 is no limit.
+    Rate(u64),
+    /// In a session: wait until the processes have ended by themselves.
+    UntilDone,
+    /// In a session: stop the processes.
+    Stop,
+    /// Wait so many nanoseconds, while the processes of a session warm up.
+    Warmup(u64),
+    /// Take away the trees that wlrun made.
+    Remove,
+    /// Run a line by the shell beside what follows, until the next `Snap` or the end; only with leave.
+    Background(String),
+    /// Write what the last run or snapshot measured, in this form of report, to a new file below the working directory.
+    Dump {
+        /// A name of the list of forms.
+        format: String,
+        /// Relative.
+        path: PathBuf,
+    },
+    /// Make a directory below the working directory, where it is not there.
+    Directory(PathBuf),
+    /// Add a line to a file in the working directory.
+    Log {
+        /// A name.
+        path: PathBuf,
+        /// Without its newline.
+        text: String,
+    },
+}
+
+/// A measurement of processes that live already.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measure {
+    /// As [`RunPlan::length_ns`].
+    pub length_ns: Option<u64>,
+    /// As [`RunPlan::warmup_ns`].
+    pub warmup_ns: u64,
+    /// As [`RunPlan::period`].
+    pub period: Option<Period>,
+    /// As [`RunPlan::lathist`].
+    pub lathist: bool,
+}
+
+/// The periods of a `psrun`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Period {
+    /// Nanoseconds.
+    pub length_ns: u64,
+    /// What a report shows for each: all since the start, or what the period itself had.
+    pub cumulative: bool,
 }
 
 /// One run.
@@ -87,8 +147,14 @@ pub enum Step {
 pub struct RunPlan {
     /// How long, in nanoseconds; none for until the threads end.
     pub length_ns: Option<u64>,
-    /// Length of an interval where the workload asks for one (`psrun`), in nanoseconds.
-    pub interval_ns: Option<u64>,
+    /// How long before that it runs without being measured, in nanoseconds.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub warmup_ns: u64,
+    /// Of a `psrun`: the intervals, and how they are shown.
+    pub period: Option<Period>,
+    /// A report is to show the distribution of latencies.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lathist: bool,
     /// What the end of a thread means.
     pub quit: QuitMode,
     /// Events per second of the event generator; none where there is no limit.
@@ -100,6 +166,10 @@ pub struct RunPlan {
     /// What must hold of its figures, in the order of the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asserts: Vec<Assertion>,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 impl RunPlan {
@@ -260,6 +330,8 @@ pub struct Options {
     pub set: Vec<(String, Value)>,
     /// `--runtime`, in nanoseconds.
     pub runtime_ns: Option<u64>,
+    /// `--warmup`, in nanoseconds.
+    pub warmup_ns: Option<u64>,
     /// `--seed`.
     pub seed: u64,
     /// The workload is checked, not run: an absent `$dir` or `run` is a warning.

@@ -3,11 +3,12 @@
 //! set after the definition that mentions it, as in filebench.
 
 use super::assertion::Claim;
+use super::command::Session;
 use super::composite::{Composite, Expanded};
 use super::entity::{self, Entity};
 use super::scope::{Files, Scope};
-use super::{Dialect, FlowopPlan, Options, Plan, ProcessPlan, QuitMode, RunPlan, Step, ThreadPlan, Workload};
-use crate::attribute::{self, AttributeDef, Attributes, Fallback, Kind, Picked, Quantity, Typed, Value};
+use super::{Dialect, FlowopPlan, Options, Period, Plan, ProcessPlan, QuitMode, RunPlan, Step, ThreadPlan, Workload};
+use crate::attribute::{self, AttributeDef, Attributes, Fallback, Kind, Picked, Quantity, Typed, Value, VariableId};
 use crate::diagnostic::{Diagnostic, Diagnostics, nearest_name};
 use crate::fileset::{self, Content, Draw};
 use crate::flowop::{self, Effect, FlowopClass, FlowopDef};
@@ -19,8 +20,6 @@ use std::path::{Component, Path, PathBuf};
 
 /// Length of a run that says none, in the quit mode `timeout`: filebench's.
 const DEFAULT_LENGTH_NS: u64 = 60_000_000_000;
-/// Period of a `psrun` that says none.
-const DEFAULT_PERIOD_NS: u64 = 10_000_000_000;
 
 /// So many statements may loops and included texts come to; the flowops of a run count too.
 const MOST_REPEATED: usize = 100_000;
@@ -56,6 +55,9 @@ pub fn plan(texts: &Texts, options: &Options, diagnostics: &mut Diagnostics) -> 
         refused: BTreeSet::new(),
         quit: QuitMode::Timeout,
         events: None,
+        session: Session::default(),
+        possets: BTreeMap::new(),
+        name: texts.sources().main().stem(),
         steps: Vec::new(),
         ran: false,
         claims: Vec::new(),
@@ -140,7 +142,7 @@ struct ProcessDef<'a> {
 
 pub(super) struct Resolver<'a, 'd> {
     pub(super) scope: Scope<'d>,
-    options: &'a Options,
+    pub(super) options: &'a Options,
     texts: &'a Texts,
     /// What shows the dialect of each text.
     signs: Vec<Option<(Span, &'static str)>>,
@@ -158,9 +160,16 @@ pub(super) struct Resolver<'a, 'd> {
     /// Names of flowops that were refused: a target that names one is no second mistake.
     pub(super) refused: BTreeSet<String>,
     quit: QuitMode,
-    events: Option<&'a [Attribute]>,
+    /// The last `eventgen`, whose rate holds for the runs that follow.
+    pub(super) events: Option<(Span, &'a [Attribute])>,
+    /// What the commands have left behind.
+    pub(super) session: Session<'a>,
+    /// Position sets by name.
+    pub(super) possets: BTreeMap<String, VariableId>,
+    /// Of the workload.
+    pub(super) name: String,
     pub(super) steps: Vec<Step>,
-    ran: bool,
+    pub(super) ran: bool,
     /// Asserts whose run is not complete yet.
     pub(super) claims: Vec<Claim>,
     /// The text has parts that could not be read.
@@ -331,9 +340,8 @@ impl<'a> Resolver<'a, '_> {
                     self.push(diagnostic.near(&mode.value, QuitMode::ALL.iter().map(|(name, _)| *name)));
                 }
             },
-            [word] if word.value == "nousestats" => {
-                self.push(Diagnostic::not_supported(word.span, "the mode 'nousestats'"));
-            }
+            // The CPU columns that it is about are not shown.
+            [word] if word.value == "nousestats" => {}
             _ => {
                 let place = words.first().map_or(span, |word| word.span);
                 self.push(Diagnostic::error(
@@ -363,61 +371,27 @@ impl<'a> Resolver<'a, '_> {
                 }
             }
             "sleep" => match arguments {
-                [length] => {
-                    if let Some(nanos) = self.time(length, "a sleep") {
-                        self.steps.push(Step::Sleep(nanos));
-                    }
-                }
+                [length] => self.sleep(length),
                 _ => self.push(Diagnostic::error(word.span, "sleep takes one time", "expected sleep SECONDS")),
             },
-            // Help of filebench 1.4's prompt; a file that is run shows none of it.
-            "usage" => {}
-            "create" => match arguments {
-                [Spanned { value: Expression::Literal(Value::Text(what)), .. }]
-                    if ["file", "files", "fileset", "filesets"].contains(&what.as_str()) =>
-                {
-                    self.create();
-                }
-                [Spanned { value: Expression::Literal(Value::Text(what)), span }]
-                    if ["process", "processes"].contains(&what.as_str()) =>
-                {
-                    self.push(Diagnostic::not_supported(*span, "'create processes'"));
-                }
-                _ => {
-                    let place = arguments.first().map_or(word.span, |a| a.span);
-                    self.push(Diagnostic::error(place, "create what?", "expected create files"));
-                }
-            },
+            "create" => self.create_command(word, arguments),
             "psrun" => match arguments {
-                [] => self.run(None, Some(DEFAULT_PERIOD_NS)),
-                [period] => self.psrun(period, None),
-                [period, length] => self.psrun(period, Some(length)),
+                [] => self.psrun(None, None),
+                [period] => self.psrun(Some(period), None),
+                [period, length] => self.psrun(Some(period), Some(length)),
                 [_, _, extra, ..] => {
                     self.push(Diagnostic::error(extra.span, "psrun has two numbers", "expected psrun PERIOD LENGTH"));
                 }
             },
             "eventgen" => {
-                self.events = Some(attributes);
                 let rate = attributes.iter().rev().find(|attribute| attribute.name.value == "rate");
                 self.scope.internal.rate = rate.and_then(|attribute| attribute.value.clone());
+                self.eventgen(word, attributes);
             }
             "quit" | "exit" => return false,
-            other => self.push(Diagnostic::not_supported(word.span, format!("the command '{other}'"))),
+            _ => self.other_command(word, arguments, attributes),
         }
         true
-    }
-
-    fn psrun(&mut self, period: &Spanned<Expression>, length: Option<&Spanned<Expression>>) {
-        let Some(value) = self.scope.evaluate(period) else { return };
-        // filebench's negative period resets its counters after each block; an interval here always has its own.
-        let nanos = match value {
-            Value::Int(n) => Value::Int(n.saturating_abs()).as_nanos(),
-            other => other.as_nanos(),
-        };
-        match nanos.filter(|nanos| *nanos > 0) {
-            Some(nanos) => self.run(length, Some(nanos)),
-            None => self.push(Diagnostic::error(period.span, "the period of psrun is a time", "expected seconds")),
-        }
     }
 
     fn define(&mut self, what: &'a Spanned<String>, attributes: &'a [Attribute], block: Option<&'a Block>) {
@@ -439,6 +413,11 @@ impl<'a> Resolver<'a, '_> {
                 let help = format!("in a loop, the name may have the loop's variable in it: name={}-$v", name.value);
                 return self.push(diagnostic.help(help));
             }
+            if let Some(started) = self.session.started {
+                let message = format!("the process '{}' is not among those that live", name.value);
+                let diagnostic = Diagnostic::warning(name.span, message, "the next create processes or run starts it");
+                self.push(diagnostic.also(started, "they were created here"));
+            }
             return self.processes.push(ProcessDef {
                 name: name.value,
                 span: what.span,
@@ -450,9 +429,9 @@ impl<'a> Resolver<'a, '_> {
         match word {
             "randvar" => self.define_randvar(what.span, attributes),
             "flowop" => self.define_composite(what.span, attributes, block),
-            "posset" => self.push(Diagnostic::not_supported(what.span, "a position set")),
+            "posset" | "possets" => self.define_posset(what.span, attributes),
             other => {
-                let known = ["file", "fileset", "process", "randvar", "flowop"];
+                let known = ["file", "fileset", "process", "randvar", "flowop", "posset"];
                 let diagnostic = Diagnostic::error(
                     what.span,
                     format!("'{other}' cannot be defined"),
@@ -496,7 +475,7 @@ impl<'a> Resolver<'a, '_> {
     }
 
     /// The name of an entity, which holds from its definition on.
-    fn name_of(&mut self, entity: &Entity, span: Span, attributes: &[Attribute]) -> Option<Spanned<String>> {
+    pub(super) fn name_of(&mut self, entity: &Entity, span: Span, attributes: &[Attribute]) -> Option<Spanned<String>> {
         let Some(attribute) = attributes.iter().rev().find(|a| a.name.value == "name") else {
             self.push(Diagnostic::error(span, format!("a {} needs a name", entity.name), "expected name=NAME"));
             return None;
@@ -607,7 +586,7 @@ impl<'a> Resolver<'a, '_> {
     }
 
     /// Creates the file sets that are defined and not yet created.
-    fn create(&mut self) {
+    pub(super) fn create(&mut self) {
         let mut made = Vec::new();
         for at in 0..self.filesets.len() {
             if self.filesets[at].spec.is_some() {
@@ -731,13 +710,11 @@ impl<'a> Resolver<'a, '_> {
         path
     }
 
-    fn run(&mut self, length: Option<&Spanned<Expression>>, interval_ns: Option<u64>) {
-        // Those that stand before the first run are of that one.
-        if self.ran {
-            self.bind_asserts();
+    pub(super) fn run(&mut self, length: Option<&Spanned<Expression>>, period: Option<Period>) {
+        if self.session.started.is_none() {
+            self.next_run();
+            self.create();
         }
-        self.ran = true;
-        self.create();
         let mut length_ns = match length {
             Some(written) => self.time(written, "a run"),
             None if self.quit == QuitMode::Timeout => Some(DEFAULT_LENGTH_NS),
@@ -748,11 +725,25 @@ impl<'a> Resolver<'a, '_> {
             length_ns = (self.quit == QuitMode::Timeout).then_some(DEFAULT_LENGTH_NS);
         }
         let length_ns = self.options.runtime_ns.or(length_ns);
-        let events_per_s = self.events.and_then(|written| {
-            let span = written.first().map_or_else(Span::default, |a| a.name.span);
-            let rate = self.attributes(&entity::EVENTGEN, span, written).number("rate");
-            (rate > 0).then_some(rate)
-        });
+        if self.session.started.is_some() {
+            return self.run_session(length_ns, period);
+        }
+        let run = self.run_plan(length_ns, period);
+        self.steps.push(Step::Run(run));
+        self.session.measured = true;
+    }
+
+    /// Notes that a run or a session follows. Asserts that stand before the first are of that one.
+    pub(super) fn next_run(&mut self) {
+        if self.ran {
+            self.bind_asserts();
+        }
+        self.ran = true;
+    }
+
+    /// The processes with the values of this moment.
+    pub(super) fn run_plan(&mut self, length_ns: Option<u64>, period: Option<Period>) -> RunPlan {
+        let events_per_s = self.rate().filter(|rate| *rate > 0);
         let mut processes = Vec::new();
         for at in 0..self.processes.len() {
             let loops = &self.processes[at].loops;
@@ -779,18 +770,40 @@ impl<'a> Resolver<'a, '_> {
             self.repeated = self.repeated.saturating_add(flowops.sum());
         }
         let parameters = self.scope.values();
-        self.steps.push(Step::Run(RunPlan {
+        RunPlan {
             length_ns,
-            interval_ns,
+            warmup_ns: self.warmup_ns(),
+            period,
+            lathist: self.session.lathist,
             quit: self.quit,
             events_per_s,
             parameters,
             processes,
             asserts: Vec::new(),
-        }));
+        }
     }
 
-    fn time(&mut self, written: &Spanned<Expression>, of: &str) -> Option<u64> {
+    /// True where a file set is defined and not made.
+    pub(super) fn has_unmade_files(&self) -> bool {
+        self.filesets.iter().any(|set| set.spec.is_none())
+    }
+
+    /// The file sets were taken away: they are made anew where they are used again.
+    pub(super) fn forget_files(&mut self) {
+        self.filesets.iter_mut().for_each(|set| set.spec = None);
+    }
+
+    /// The file sets, and what is known of those that are made.
+    pub(super) fn filesets_made(&self) -> impl Iterator<Item = (&str, Option<&fileset::Spec>)> {
+        self.filesets.iter().map(|set| (set.name.as_str(), set.spec.map(|spec| &self.specs[spec as usize])))
+    }
+
+    /// The processes by name.
+    pub(super) fn process_blocks(&self) -> Vec<(String, &'a Block)> {
+        self.processes.iter().map(|process| (process.name.clone(), process.block)).collect()
+    }
+
+    pub(super) fn time(&mut self, written: &Spanned<Expression>, of: &str) -> Option<u64> {
         let value = self.scope.evaluate(written)?;
         match value.as_nanos() {
             Some(nanos) => Some(nanos),
@@ -998,9 +1011,11 @@ impl<'a> Resolver<'a, '_> {
                     self.push(diagnostic.near(wanted, names.iter().flatten().map(|n| n.value.as_str())));
                 }
             }
+            self.bind_posset(attribute_def, &mut value);
             attributes.insert(attribute_def.name, value);
         }
         self.fill(&mut attributes, def.attributes(), &of, kind.span);
+        self.check_posset(&attributes);
         let name = format!("{prefix}{}", attributes.text("name").unwrap_or_default());
         self.bind_pick(def, &mut attributes);
         self.check_access(def, &name, kind.span, &attributes, slot_sets);
@@ -1176,6 +1191,9 @@ impl<'a> Resolver<'a, '_> {
     }
 
     fn end(&mut self) {
+        if self.session.started.take().is_some() {
+            self.steps.push(Step::Stop);
+        }
         let end = self.texts.sources().main().last();
         if !self.ran {
             if self.options.runtime_ns.is_some() {

@@ -233,6 +233,13 @@ fn laws() -> Vec<(Spec, Law, Spec)> {
         of("poisson", Law::Weights(poisson), &[("mean", 20.0)], &[("mean", 20.5)]),
         of("constant", Law::Weights(vec![0.0, 0.0, 0.0, 1.0]), &[("value", 3.0)], &[("value", 3.01)]),
         (empirical("0 30\n1 70"), Law::Weights(vec![0.3, 0.7]), empirical("0 31\n1 69")),
+        // More of them than draws: nearly each draw is another position.
+        of(
+            "positions",
+            Law::Weights((0..=4096).map(|at| if at % 512 == 0 { 1.0 / 9.0 } else { 0.0 }).collect()),
+            &[("entries", 4e9), ("last", 4096.0)],
+            &[("entries", 9.0), ("last", 4096.0)],
+        ),
     ]
 }
 

@@ -23,6 +23,7 @@ mod lognormal;
 mod normal;
 mod pareto;
 mod poisson;
+mod positions;
 mod rank;
 mod tabular;
 mod triangular;
@@ -32,6 +33,7 @@ mod weibull;
 mod zipf;
 
 pub use empirical::Values;
+pub use positions::key as positions_key;
 use stream::{Generator, Seed};
 pub use variable::{Call, ON_ANY, RandVar, Takes, cvar};
 
@@ -52,6 +54,7 @@ pub static DISTRIBUTIONS: &[&DistributionDef] = &[
     &poisson::POISSON,
     &constant::CONSTANT,
     &empirical::EMPIRICAL,
+    &positions::POSITIONS,
 ];
 
 /// The distribution of that name.

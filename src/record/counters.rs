@@ -4,8 +4,9 @@
 use super::{Counts, Histogram, IntervalCounts, errno_name, histogram};
 use crate::flowop::{Moved, OwnIo};
 use crate::sys::Region;
+use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
 /// Words of a thread: a cache line and its neighbour, so that no two threads write to one line or to a pair that the
 /// processor fetches together.
@@ -16,6 +17,8 @@ const CPU_NS: usize = 2;
 const ENDED_NS: usize = 3;
 const STATE: usize = 4;
 const DATA_OPS: usize = 5;
+/// One more than the start of the measurement that the counters are of; 0 while there is none.
+const SINCE: usize = 6;
 
 /// Words of a flowop before its histogram.
 const FLOWOP_WORDS: usize = 24;
@@ -119,6 +122,9 @@ impl<'r> Counters<'r> {
         ThreadCounters {
             words: self.thread_words(thread),
             flowops: (first..end).map(|flowop| self.flowop(flowop)).collect(),
+            since: Cell::new(0),
+            before: Cell::default(),
+            flowops_before: (first..end).map(|_| Cell::default()).collect(),
         }
     }
 
@@ -136,11 +142,18 @@ impl<'r> Counters<'r> {
         self.flowop(self.shape.first[thread] as usize + index)
     }
 
-    /// I/O operations and bytes of all threads.
-    pub fn all_io(&self) -> (u64, u64) {
-        (0..self.shape.threads()).map(|thread| self.thread_words(thread)).fold((0, 0), |(ops, bytes), words| {
+    /// I/O operations and bytes of all threads in the measurement that began at `since`.
+    pub fn all_io(&self, since: u64) -> (u64, u64) {
+        let threads = (0..self.shape.threads()).map(|thread| self.thread_words(thread));
+        threads.filter(|words| is_of(words, since)).fold((0, 0), |(ops, bytes), words| {
             (ops + words[IO_OPS].load(Relaxed), bytes + words[IO_BYTES].load(Relaxed))
         })
+    }
+
+    /// True where the counters of a thread are of the measurement that began at `since`; what they hold otherwise is
+    /// of an older one, and counts as nothing.
+    pub fn is_of(&self, thread: usize, since: u64) -> bool {
+        is_of(self.thread_words(thread), since)
     }
 
     /// Processor time of a thread within the run, in nanoseconds; 0 until it has ended.
@@ -155,7 +168,7 @@ impl<'r> Counters<'r> {
 
     /// Where a thread stands.
     pub fn state(&self, thread: usize) -> ThreadState {
-        match self.thread_words(thread)[STATE].load(std::sync::atomic::Ordering::Acquire) {
+        match self.thread_words(thread)[STATE].load(Acquire) {
             1 => ThreadState::Running,
             2 => ThreadState::Ended,
             _ => ThreadState::Absent,
@@ -167,15 +180,12 @@ impl<'r> Counters<'r> {
         for thread in 0..self.shape.threads() {
             self.thread_words(thread).iter().for_each(|word| word.store(0, Relaxed));
         }
-        for flowop in 0..self.shape.flowops {
-            let FlowopCounters { words, buckets } = self.flowop(flowop);
-            if words[OPS].load(Relaxed) > 0 {
-                // Only pages that were written are read: the others are zero, and reading them would make them.
-                buckets.iter().filter(|word| word.load(Relaxed) > 0).for_each(|word| word.store(0, Relaxed));
-            }
-            words.iter().for_each(|word| word.store(0, Relaxed));
-        }
+        (0..self.shape.flowops).for_each(|flowop| self.flowop(flowop).clear());
     }
+}
+
+fn is_of(words: &[AtomicU64], since: u64) -> bool {
+    words[SINCE].load(Acquire) == since.wrapping_add(1)
 }
 
 /// Adds to a word that no other thread writes.
@@ -215,6 +225,18 @@ impl FlowopCounters<'_> {
         if latency_ns > words[MAX].load(Relaxed) {
             words[MAX].store(latency_ns, Relaxed);
         }
+    }
+
+    /// Sets everything to zero. Only its thread may, or the controller while no worker runs.
+    fn clear(&self) {
+        if self.words[OPS].load(Relaxed) > 0 {
+            // Only buckets between the least and the greatest latency were written: the pages of the others are not
+            // touched, for that would make them.
+            let (min, max) = (self.words[MIN].load(Relaxed).saturating_sub(1), self.words[MAX].load(Relaxed));
+            let used = &self.buckets[histogram::bucket(min)..=histogram::bucket(max)];
+            used.iter().filter(|word| word.load(Relaxed) > 0).for_each(|word| word.store(0, Relaxed));
+        }
+        self.words.iter().for_each(|word| word.store(0, Relaxed));
     }
 
     /// Counts a failed operation; the bytes that moved before it failed count.
@@ -269,13 +291,14 @@ impl FlowopCounters<'_> {
     /// Adds everything to a record's sums.
     pub fn add_to(&self, counts: &mut Counts, histogram: &mut Histogram) {
         let load = |word: usize| self.words[word].load(Relaxed);
+        let ops = load(OPS);
         let errors: BTreeMap<String, u64> = (ERRORS..ERRORS + ERROR_KINDS)
             .map(load)
             .filter(|value| *value > 0)
             .map(|value| (errno_name((value >> 48) as i32), value & 0xffff_ffff_ffff))
             .collect();
         counts.merge(&Counts {
-            ops: load(OPS),
+            ops,
             bytes_read: load(BYTES_READ),
             bytes_written: load(BYTES_WRITTEN),
             auto_opens: load(AUTO_OPENS),
@@ -283,17 +306,20 @@ impl FlowopCounters<'_> {
             in_flight: load(IN_FLIGHT),
             errors,
         });
-        if load(OPS) == 0 {
+        if ops == 0 {
             return;
         }
-        let (min_ns, max_ns) = (load(MIN).saturating_sub(1), load(MAX));
+        // The thread may be in the middle of an operation's words: what is not whole yet is left out, and no word is
+        // taken to agree with another.
+        let min_ns = load(MIN).saturating_sub(1);
+        let max_ns = load(MAX).max(min_ns);
         // Outside min and max every bucket is zero: those pages are not read, for reading would make them.
         let used = histogram::bucket(max_ns) + 1;
         let first = histogram::bucket(min_ns);
         let mut buckets = vec![0; first];
         buckets.extend(self.buckets[first..used].iter().map(|word| word.load(Relaxed)));
         histogram.merge(&Histogram {
-            count: load(OPS),
+            count: ops.min(buckets.iter().sum()),
             sum_ns: load(SUM),
             sum_squares: u128::from(load(SQUARES_HIGH)) << 64 | u128::from(load(SQUARES_LOW)),
             min_ns,
@@ -309,6 +335,12 @@ pub struct ThreadCounters<'r> {
     words: &'r [AtomicU64],
     /// In the order of the workload.
     pub flowops: Vec<FlowopCounters<'r>>,
+    /// Start of the measurement that the counters are of.
+    since: Cell<u64>,
+    /// What was done between the gate and that start.
+    before: Cell<OwnIo>,
+    /// The same, by flowop.
+    flowops_before: Vec<Cell<(u64, Moved)>>,
 }
 
 impl ThreadCounters<'_> {
@@ -320,23 +352,60 @@ impl ThreadCounters<'_> {
         add(&self.words[IO_BYTES], moved.read + moved.written);
     }
 
-    /// What this thread has done.
+    /// What this thread has done since the gate.
     #[inline]
     pub fn own_io(&self) -> OwnIo {
         let load = |word: usize| self.words[word].load(Relaxed);
-        OwnIo { ops: load(IO_OPS), data_ops: load(DATA_OPS), bytes: load(IO_BYTES) }
+        let before = self.before.get();
+        OwnIo {
+            ops: before.ops + load(IO_OPS),
+            data_ops: before.data_ops + load(DATA_OPS),
+            bytes: before.bytes + load(IO_BYTES),
+        }
     }
 
-    /// The thread is past the gate.
-    pub fn start(&self) {
+    /// Operations and bytes of one flowop since the gate.
+    #[inline]
+    pub fn flowop_since_gate(&self, index: usize) -> (u64, Moved) {
+        let (ops, moved) = self.flowops[index].done();
+        let (ops_before, moved_before) = self.flowops_before[index].get();
+        let read = moved_before.read + moved.read;
+        (ops_before + ops, Moved { read, written: moved_before.written + moved.written })
+    }
+
+    /// The thread is past the gate, which opened at `gate` of its clock.
+    pub fn start(&self, gate: u64) {
+        self.since.set(gate);
+        self.words[SINCE].store(gate.wrapping_add(1), Release);
         self.words[STATE].store(ThreadState::Running as u64, Relaxed);
+    }
+
+    /// Start of the measurement that the counters are of.
+    #[inline]
+    pub fn since(&self) -> u64 {
+        self.since.get()
+    }
+
+    /// Sets everything to zero for the measurement that began at `since`.
+    #[cold]
+    pub fn begin(&self, since: u64) {
+        self.words[SINCE].store(0, Relaxed);
+        self.before.set(self.own_io());
+        for (index, before) in self.flowops_before.iter().enumerate() {
+            before.set(self.flowop_since_gate(index));
+            self.flowops[index].clear();
+        }
+        [IO_OPS, IO_BYTES, DATA_OPS].into_iter().for_each(|word| self.words[word].store(0, Relaxed));
+        self.since.set(since);
+        // Whoever sees the new start sees the zeros too.
+        self.words[SINCE].store(since.wrapping_add(1), Release);
     }
 
     /// The thread has come to its end, at a time of its clock, after so much processor time within the run.
     pub fn end(&self, at_ns: u64, cpu_ns: u64) {
         self.words[ENDED_NS].store(at_ns, Relaxed);
         self.words[CPU_NS].store(cpu_ns, Relaxed);
-        self.words[STATE].store(ThreadState::Ended as u64, std::sync::atomic::Ordering::Release);
+        self.words[STATE].store(ThreadState::Ended as u64, Release);
     }
 }
 
@@ -369,13 +438,53 @@ mod tests {
         assert_eq!(read(counters.of(0, 0)).0.ops, 0);
         assert_eq!(read(counters.of(0, 1)).0.bytes_read, 5);
         assert_eq!(read(counters.of(1, 0)).0.bytes_written, 7);
-        assert_eq!(counters.all_io(), (2, 12));
+        [&one, &two].into_iter().for_each(|thread| thread.start(7));
+        assert_eq!((counters.all_io(7), counters.all_io(8)), ((2, 12), (0, 0)));
         assert_eq!(counters.ended_ns(1), None);
         two.end(99, 3);
         assert_eq!((counters.ended_ns(1), counters.cpu_ns(1)), (Some(99), 3));
         counters.clear();
         assert_eq!(read(counters.of(1, 0)), Default::default());
         assert_eq!(counters.state(1), ThreadState::Absent);
+    }
+
+    #[test]
+    fn a_new_measurement_counts_from_zero_and_the_gate_is_not_forgotten() {
+        let shape = Shape::new([2]);
+        let region = region(&shape);
+        let counters = Counters::new(&region, 0, &shape);
+        let thread = counters.thread(0);
+        thread.start(0);
+        assert!(counters.is_of(0, 0) && !counters.is_of(0, 50));
+        for latency in [3, 5_000_000] {
+            thread.flowops[1].record(latency, Moved::read(8));
+            thread.record_io(Moved::read(8), true);
+        }
+        thread.flowops[0].record_error(5, Moved::NONE);
+        thread.begin(50);
+        assert!(!counters.is_of(0, 0) && counters.is_of(0, 50));
+        assert_eq!((read(counters.of(0, 0)), read(counters.of(0, 1))), Default::default());
+        assert_eq!((counters.all_io(50), thread.flowops[1].done()), ((0, 0), (0, Moved::NONE)));
+        thread.flowops[1].record(9, Moved::written(1));
+        thread.record_io(Moved::written(1), true);
+        let (counts, histogram) = read(counters.of(0, 1));
+        assert_eq!((counts.ops, histogram.min_ns, histogram.max_ns), (1, 9, 9));
+        assert_eq!(thread.flowop_since_gate(1), (3, Moved { read: 16, written: 1 }));
+        assert_eq!(thread.own_io(), OwnIo { ops: 3, data_ops: 3, bytes: 17 });
+    }
+
+    #[test]
+    fn a_look_into_the_middle_of_an_operation_shows_what_is_whole() {
+        let shape = Shape::new([1]);
+        let region = region(&shape);
+        let counters = Counters::new(&region, 0, &shape).thread(0).flowops[0];
+        counters.record(1_000, Moved::NONE);
+        // The greatest latency is the last word to be written.
+        counters.words[MAX].store(0, Relaxed);
+        let (_, histogram) = read(counters);
+        assert_eq!((histogram.count, histogram.min_ns, histogram.max_ns), (1, 1_000, 1_000));
+        counters.words[OPS].store(2, Relaxed);
+        assert_eq!(read(counters).1.percentile_ns(100.0), Some(1_000));
     }
 
     #[test]

@@ -118,6 +118,16 @@ impl Histogram {
         None
     }
 
+    /// Operations by power of two: number i has those of at least 2^(i-1) ns and less than 2^i, number 0 those of 0 ns.
+    pub fn by_power_of_two(&self) -> [u64; 64] {
+        let mut counts = [0; 64];
+        for (at, count) in self.buckets.iter().enumerate() {
+            // A power of two begins a bucket, so none is in two of these.
+            counts[64 - lowest(at).leading_zeros() as usize] += count;
+        }
+        counts
+    }
+
     /// As HdrHistogram's, with the same buckets.
     pub fn to_hdr(&self) -> hdrhistogram::Histogram<u64> {
         let mut hdr =
@@ -233,6 +243,14 @@ mod tests {
             h.buckets[3] = count - rank;
             assert_eq!(h.percentile_ns(99.9), Some(2), "{count}");
         }
+    }
+
+    #[test]
+    fn powers_of_two_have_their_own() {
+        let counts = of(&[0, 1, 2, 3, 4, 1023, 1024, 1 << 40, (1 << 41) - 1]).by_power_of_two();
+        let expected = [(0, 1), (1, 1), (2, 2), (3, 1), (10, 1), (11, 1), (41, 2)];
+        let found: Vec<(usize, u64)> = counts.into_iter().enumerate().filter(|(_, count)| *count > 0).collect();
+        assert_eq!(found, expected);
     }
 
     #[test]

@@ -85,13 +85,22 @@ pub struct Run {
     pub ended: Ended,
     /// The reason in words where it was not the time: which flowop, which file set, which signal.
     pub reason: Option<String>,
-    /// Length of the measured window, from the opening of the gate.
+    /// Length of the measured window, from the opening of the gate, the end of the warm-up, or the `stats clear`.
     pub elapsed_ns: u64,
+    /// How long it was to run before the window, without being measured.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub warmup_ns: u64,
     /// What was asked for; none for "until done".
     pub requested_ns: Option<u64>,
     /// The period of a `psrun`, which wants each interval shown; none for a `run`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub period_ns: Option<u64>,
+    /// True where that `psrun` wants each period shown with all since the start; false for what it had itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub period_cumulative: bool,
+    /// True where the workload asks for the distribution of latencies (`enable lathist`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lathist: bool,
     /// One row for each flowop of each thread of each process, in the order of definition.
     pub flowops: Vec<FlowopRecord>,
     /// Processor time (user and system) of all workers' threads within the run.
@@ -158,6 +167,10 @@ impl std::fmt::Display for Figure {
             Figure::Real(x) => write!(f, "{x}"),
         }
     }
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 /// What one flowop did, all instances together.
@@ -228,9 +241,9 @@ impl Counts {
 /// A piece of the measured window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// Since the opening of the gate.
+    /// Since the beginning of the window.
     pub start_ns: u64,
-    /// Since the opening of the gate.
+    /// Since the beginning of the window.
     pub end_ns: u64,
     /// In the order of [`Run::flowops`].
     pub flowops: Vec<IntervalCounts>,

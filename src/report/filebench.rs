@@ -12,7 +12,7 @@
 
 use super::{ending, line_of, plural};
 use crate::record::{Run, RunRecord};
-use crate::summary::{Figures, RunSummary, Summary};
+use crate::summary::{Figures, IntervalFigures, PeriodSummary, RunSummary, Summary, periods};
 use std::fmt::Write as _;
 
 /// The whole report.
@@ -28,21 +28,7 @@ pub(super) fn render(record: &RunRecord) -> String {
 fn block(out: &mut String, run: &Run, summary: &RunSummary) {
     let seconds = run.elapsed_ns as f64 / 1e9;
     if run.period_ns.is_some() {
-        // A psrun has a summary each period. The ranges of single flowops are known for the whole run only.
-        for (interval, figures) in run.intervals.iter().zip(&summary.intervals) {
-            let at = interval.end_ns as f64 / 1e9;
-            let total = &figures.total;
-            let _ = writeln!(
-                out,
-                "{at:.3}: IO Summary: {:5} ops {:5.3} ops/s {:.0}/{:.0} rd/wr {:5.1}mb/s {:5.3}ms/op",
-                total.counts.ops,
-                total.ops_per_s,
-                figures.reads_per_s,
-                figures.writes_per_s,
-                total.bytes_per_s / f64::from(1 << 20),
-                total.latency_mean_ns.unwrap_or(0.0) / 1e6,
-            );
-        }
+        periods_of(out, run, summary);
     }
     let _ = writeln!(out, "{seconds:.3}: Run took {seconds:.0} seconds...");
     for line in ending(run) {
@@ -53,10 +39,10 @@ fn block(out: &mut String, run: &Run, summary: &RunSummary) {
         let _ = writeln!(out, "{seconds:.3}: {} failed", plural(errors, "operation", "operations"));
     }
     let _ = writeln!(out, "{seconds:.3}: Per-Operation Breakdown");
-    for row in summary.rows.iter().rev() {
+    for (row, flowop) in summary.rows.iter().zip(&run.flowops).rev() {
         let f = &row.figures;
         let (min, max) = f.latency.map_or((0, 0), |l| (l.min, l.max));
-        let _ = writeln!(
+        let _ = write!(
             out,
             "{:<20} {}ops {:8.0}ops/s {:5.1}mb/s {:8.3}ms/op [{:.3}ms - {:5.3}ms]",
             line_of(&row.label),
@@ -67,6 +53,11 @@ fn block(out: &mut String, run: &Run, summary: &RunSummary) {
             min as f64 / 1e6,
             max as f64 / 1e6,
         );
+        if run.lathist {
+            let counts: String = flowop.histogram.by_power_of_two().iter().map(|count| format!("{count} ")).collect();
+            let _ = write!(out, "\t[ {counts}]");
+        }
+        out.push('\n');
     }
     let total = &summary.total;
     let _ = writeln!(
@@ -79,6 +70,37 @@ fn block(out: &mut String, run: &Run, summary: &RunSummary) {
         mb_per_s(&total.figures),
         mean_ms(&total.figures),
     );
+}
+
+/// A psrun has a block each period. The ranges of single flowops are known for the whole run only.
+fn periods_of(out: &mut String, run: &Run, summary: &RunSummary) {
+    let mb_per_s = |figures: &IntervalFigures| figures.bytes_per_s / f64::from(1 << 20);
+    let mean_ms = |figures: &IntervalFigures| figures.latency_mean_ns.unwrap_or(0.0) / 1e6;
+    for PeriodSummary { end_ns, figures, .. } in periods(run) {
+        let at = end_ns as f64 / 1e9;
+        let _ = writeln!(out, "{at:.3}: Per-Operation Breakdown");
+        for (row, f) in summary.rows.iter().zip(&figures.rows).rev() {
+            let _ = writeln!(
+                out,
+                "{:<20} {}ops {:8.0}ops/s {:5.1}mb/s {:8.3}ms/op",
+                line_of(&row.label),
+                f.counts.ops,
+                f.ops_per_s,
+                mb_per_s(f),
+                mean_ms(f),
+            );
+        }
+        let _ = writeln!(
+            out,
+            "{at:.3}: IO Summary: {:5} ops {:5.3} ops/s {:.0}/{:.0} rd/wr {:5.1}mb/s {:5.3}ms/op",
+            figures.total.counts.ops,
+            figures.total.ops_per_s,
+            figures.reads_per_s,
+            figures.writes_per_s,
+            mb_per_s(&figures.total),
+            mean_ms(&figures.total),
+        );
+    }
 }
 
 fn mb_per_s(figures: &Figures) -> f64 {
@@ -125,6 +147,34 @@ mod tests {
                 "2.000: IO Summary:     6 ops 3.000 ops/s 3/0 rd/wr   2.4mb/s 0.177ms/op",
             ]
         );
+    }
+
+    #[test]
+    fn each_period_has_a_block_of_what_it_had_or_of_all_so_far() {
+        let mut record = sample();
+        record.runs[0].period_ns = Some(1_500_000_000);
+        for (cumulative, second) in [(false, "1ops        2ops/s   1.9mb/s"), (true, "4ops        2ops/s   1.9mb/s")] {
+            record.runs[0].period_cumulative = cumulative;
+            let text = render(&record);
+            assert_eq!(text.matches("Per-Operation Breakdown").count(), 3);
+            let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("reader.small.read1")).collect();
+            // 3 operations of 3 MB in 1.5 s, 600 us in all; then 1 of 1 MB in 0.5 s, or 4 of 4 MB in 2 s.
+            assert_eq!(rows[0], "reader.small.read1   3ops        2ops/s   1.9mb/s    0.200ms/op");
+            assert!(rows[1].contains(second), "{}", rows[1]);
+            assert!(rows[2].ends_with("[0.100ms - 0.400ms]"));
+        }
+    }
+
+    #[test]
+    fn lathist_puts_sixty_four_counts_behind_each_line() {
+        let mut record = sample();
+        record.runs[0].lathist = true;
+        let text = render(&record);
+        let row = text.lines().find(|line| line.starts_with("reader.small.read1")).unwrap();
+        let (line, counts) = row.split_once("\t[ ").unwrap();
+        assert!(line.ends_with("[0.100ms - 0.400ms]"));
+        let counts: Vec<u64> = counts.strip_suffix(" ]").unwrap().split(' ').map(|n| n.parse().unwrap()).collect();
+        assert_eq!((counts.len(), counts[17], counts[18], counts[19], counts.iter().sum::<u64>()), (64, 1, 1, 2, 4));
     }
 
     #[test]

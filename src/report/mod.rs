@@ -3,10 +3,13 @@
 use crate::record::{Ended, Run, RunRecord};
 use crate::units;
 
+mod dump;
 mod filebench;
 pub mod json;
+mod multidump;
 mod table;
 mod text;
+mod xmldump;
 
 /// A form in which a record is shown.
 #[derive(Debug)]
@@ -28,6 +31,17 @@ pub static RENDERERS: &[RendererDef] = &[
         summary: "filebench's breakdown and IO Summary, in its columns and units (MB is 2^20 bytes)",
         render: filebench::render,
     },
+    RendererDef {
+        name: "dump",
+        summary: "filebench 1.4's `stats dump`: rates of each flowop and the IO Summary",
+        render: dump::render,
+    },
+    RendererDef {
+        name: "multidump",
+        summary: "its `stats multidump`: the same figures between tabs",
+        render: multidump::render,
+    },
+    RendererDef { name: "xmldump", summary: "its `stats xmldump`: the same figures as XML", render: xmldump::render },
 ];
 
 /// The form with this name.

@@ -3,7 +3,7 @@
 use super::table::Table;
 use super::{ending, line_of, plural};
 use crate::record::{Environment, Failure, Run, RunRecord, WorkloadRecord};
-use crate::summary::{Cell, Figures, METRICS, Row, RunSummary, Summary, assertion};
+use crate::summary::{Cell, Figures, METRICS, Row, RunSummary, Summary, assertion, periods};
 use crate::units;
 use std::fmt::Write as _;
 
@@ -71,7 +71,10 @@ fn block(out: &mut String, run: &Run, summary: &RunSummary) {
     out.push_str(&table(summary));
     totals(out, summary);
     if run.period_ns.is_some() {
-        out.push_str(&intervals(run, summary));
+        out.push_str(&intervals(run));
+    }
+    if run.lathist {
+        histograms(out, run, summary);
     }
     for row in &summary.rows {
         let errors = &row.figures.counts.errors;
@@ -95,12 +98,16 @@ fn block(out: &mut String, run: &Run, summary: &RunSummary) {
 }
 
 /// The intervals of a `psrun`, all I/O together.
-fn intervals(run: &Run, summary: &RunSummary) -> String {
-    let mut table = Table::new(["interval", "ops", "ops/s", "MB/s", "mean"]);
-    for (interval, figures) in run.intervals.iter().zip(&summary.intervals) {
-        let total = &figures.total;
+fn intervals(run: &Run) -> String {
+    let mut table = Table::new(if run.period_cumulative {
+        ["from the start", "ops so far", "ops/s so far", "MB/s so far", "mean so far"]
+    } else {
+        ["interval", "ops", "ops/s", "MB/s", "mean"]
+    });
+    for period in periods(run) {
+        let total = &period.figures.total;
         table.push([
-            format!("{} - {}", units::duration(interval.start_ns), units::duration(interval.end_ns)),
+            format!("{} - {}", units::duration(period.start_ns), units::duration(period.end_ns)),
             total.counts.ops.to_string(),
             format!("{:.1}", total.ops_per_s),
             format!("{:.1}", total.bytes_per_s / 1e6),
@@ -108,6 +115,18 @@ fn intervals(run: &Run, summary: &RunSummary) -> String {
         ]);
     }
     table.render()
+}
+
+/// A line for each flowop: how many operations took how long, by powers of two.
+fn histograms(out: &mut String, run: &Run, summary: &RunSummary) {
+    for (flowop, row) in run.flowops.iter().zip(&summary.rows) {
+        let counts = flowop.histogram.by_power_of_two();
+        let ranges = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        let shown: Vec<String> =
+            ranges.map(|(power, count)| format!("{count} below {}", units::duration(1 << power))).collect();
+        let shown = if shown.is_empty() { "none".to_owned() } else { shown.join(", ") };
+        let _ = writeln!(out, "latencies of {}: {shown}", line_of(&row.label));
+    }
 }
 
 /// The flowops, their total, and below it what is not in it.
@@ -264,6 +283,42 @@ mod tests {
                 "interval         ops  ops/s  MB/s    mean",
                 "0 ns - 1.50 s      4    2.7   2.3  155 us",
                 "1.50 s - 2.00 s    2    4.0   3.0  220 us",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_cumulative_psrun_names_its_columns_so() {
+        let mut record = sample();
+        record.runs[0].period_ns = Some(1_500_000_000);
+        record.runs[0].period_cumulative = true;
+        let text = render(&record);
+        let from = text.find("from the start").unwrap();
+        let lines: Vec<&str> = text[from..].lines().take(3).collect();
+        assert_eq!(
+            lines,
+            [
+                "from the start  ops so far  ops/s so far  MB/s so far  mean so far",
+                "0 ns - 1.50 s            4           2.7          2.3       155 us",
+                "0 ns - 2.00 s            6           3.0          2.5       177 us",
+            ]
+        );
+    }
+
+    #[test]
+    fn latencies_are_shown_where_they_are_asked_for() {
+        let mut record = sample();
+        assert!(!render(&record).contains("latencies of"));
+        record.runs[0].lathist = true;
+        let text = render(&record);
+        let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("latencies of")).collect();
+        // 100 us is below 2^17 ns; 200 below 2^18; 300 and 400 below 2^19. 20 us is below 2^15, 40 below 2^16.
+        assert_eq!(
+            lines,
+            [
+                "latencies of reader.small.read1: 1 below 131 us, 1 below 262 us, 2 below 524 us",
+                "latencies of reader.large.read1: 1 below 32.8 us, 1 below 65.5 us",
+                "latencies of delay1: 3 below 1.05 ms",
             ]
         );
     }

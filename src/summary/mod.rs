@@ -179,6 +179,32 @@ impl RunSummary {
     }
 }
 
+/// What a `psrun` shows for one of its periods.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PeriodSummary {
+    /// Since the beginning of the window; 0 for all where they are cumulative.
+    pub start_ns: u64,
+    /// Since the beginning of the window.
+    pub end_ns: u64,
+    /// Of that time.
+    pub figures: IntervalSummary,
+}
+
+/// The periods of a `psrun`, each by itself or with all before it, as the run asks for.
+pub fn periods(run: &Run) -> Vec<PeriodSummary> {
+    let mut sum = vec![IntervalCounts::default(); run.flowops.len()];
+    let period = |interval: &Interval| {
+        let mut shown = interval.clone();
+        if run.period_cumulative {
+            sum.iter_mut().zip(&interval.flowops).for_each(|(sum, counts)| sum.merge(counts));
+            shown = Interval { start_ns: 0, end_ns: interval.end_ns, flowops: sum.clone() };
+        }
+        let figures = IntervalSummary::of(&shown, &run.flowops);
+        PeriodSummary { start_ns: shown.start_ns, end_ns: shown.end_ns, figures }
+    };
+    run.intervals.iter().map(period).collect()
+}
+
 impl Figures {
     fn of(counts: Counts, histogram: &Histogram, elapsed_ns: u64) -> Self {
         Figures {
@@ -313,6 +339,23 @@ mod tests {
         // The second interval is half a second long and has 1 + 1 operations of class read.
         assert_eq!((second.total.counts.ops, second.total.ops_per_s), (2, 4.0));
         assert_eq!(second.total.latency_mean_ns, Some(220_000.0));
+    }
+
+    #[test]
+    fn a_cumulative_period_has_all_before_it() {
+        let mut record = sample::sample();
+        let run = &mut record.runs[0];
+        let alone = periods(run);
+        assert_eq!((alone[1].start_ns, alone[1].figures.total.counts.ops), (1_500_000_000, 2));
+        run.period_cumulative = true;
+        let all = periods(run);
+        assert_eq!(
+            (all[0].figures.clone(), all[1].start_ns, all[1].end_ns),
+            (alone[0].figures.clone(), 0, 2_000_000_000)
+        );
+        // All 6 operations in 2 s; each flowop's too.
+        assert_eq!((all[1].figures.total.counts.ops, all[1].figures.total.ops_per_s), (6, 3.0));
+        assert_eq!(all[1].figures.rows.iter().map(|row| row.counts.ops).collect::<Vec<_>>(), [4, 2, 3]);
     }
 
     #[test]

@@ -39,8 +39,11 @@ fn run() -> Run {
         ended: Ended::Time,
         reason: None,
         elapsed_ns: 2_000_000_000,
+        warmup_ns: 0,
         requested_ns: Some(2_000_000_000),
         period_ns: None,
+        period_cumulative: false,
+        lathist: false,
         flowops: vec![
             flowop("read1", FlowopClass::Read, "small", &[100_000, 200_000, 300_000, 400_000], 4_000_000),
             flowop("read1", FlowopClass::Read, "large", &[20_000, 40_000], 1_000_000),
