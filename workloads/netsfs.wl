@@ -1,7 +1,7 @@
 # netsfs: clients of a network file server, with the sizes and the mix of SPECsfs
 #
 # In a round a client looks at three files, as who starts a program that needs two others; rewrites six files (reads one
-# whole, makes a new one of its size, deletes the old one); appends to three more; and asks for the attributes of one.
+# whole, makes a new one of its size, deletes one that nobody has open); appends to three more; and asks for the attributes of one.
 # Then it waits for an event. Sizes of files and of requests follow the tables of SPECsfs, and a few files are taken far
 # more often than the others.
 #
@@ -80,7 +80,7 @@ define flowop name=rmw
   flowop writewholefile name=writefile2,fd=2,iosize=$wrtiosize,srcfd=1
   flowop closefile name=closefile1,fd=1
   flowop closefile name=closefile2,fd=2
-  flowop deletefile name=deletefile1,fd=1
+  flowop deletefile name=deletefile1,filesetname=bigfileset,indexed=$fileidx
 }
 
 define flowop name=appnd

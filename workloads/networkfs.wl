@@ -81,7 +81,7 @@ define flowop name=rmw,$set
   flowop writewholefile name=writefile2,fd=2,iosize=$wrtiosize,srcfd=1
   flowop closefile name=closefile1,fd=1
   flowop closefile name=closefile2,fd=2
-  flowop deletefile name=deletefile1,fd=1
+  flowop deletefile name=deletefile1,filesetname=$set,indexed=$fileidx
 }
 
 define flowop name=appnd,$set
