@@ -31,8 +31,12 @@ pub enum Kind {
     Fileset,
     /// The name of another flowop of the same thread.
     Target,
+    /// The name of another flowop of the same thread, of one of these types.
+    TargetOf(&'static [&'static str]),
     /// The name of flowops of this type, in any thread of any process: all their instances are meant.
     Instances(&'static str),
+    /// One of these words.
+    Word(&'static [&'static str]),
     /// A random variable and nothing else.
     Variable,
 }
@@ -52,6 +56,8 @@ impl Kind {
             Kind::Text => "a text".into(),
             Kind::Fileset => "the name of a fileset".into(),
             Kind::Target => "the name of a flowop".into(),
+            Kind::TargetOf(kinds) => format!("the name of a flowop {} of the same thread", kinds.join(" or ")),
+            Kind::Word(words) => words.join(" or "),
             Kind::Instances(kind) => format!("the name of a flowop {kind}, of any thread"),
             Kind::Variable => "a random variable".into(),
         }
@@ -84,6 +90,8 @@ pub struct AttributeDef {
     pub random: bool,
     /// What holds where it is not written.
     pub default: Fallback,
+    /// True for a size that must fit the thread's memory.
+    pub in_memory: bool,
     /// One line for people.
     pub help: &'static str,
 }
@@ -91,7 +99,7 @@ pub struct AttributeDef {
 impl AttributeDef {
     /// An attribute that may be left out.
     pub const fn new(name: &'static str, kind: Kind, help: &'static str) -> Self {
-        AttributeDef { name, aliases: &[], kind, random: false, default: Fallback::Absent, help }
+        AttributeDef { name, aliases: &[], kind, random: false, default: Fallback::Absent, in_memory: false, help }
     }
 
     /// With other spellings.
@@ -122,6 +130,12 @@ impl AttributeDef {
     /// A random variable may stand in for the number.
     pub const fn random(mut self) -> Self {
         self.random = true;
+        self
+    }
+
+    /// So many bytes of the thread's memory are used at once.
+    pub const fn in_memory(mut self) -> Self {
+        self.in_memory = true;
         self
     }
 
@@ -167,7 +181,11 @@ impl AttributeDef {
                 other => whole(other).filter(|n| *n <= 100).map(Typed::Number).ok_or_else(expected),
             },
             Kind::Duration => value.as_nanos().map(Typed::Number).ok_or_else(expected),
-            Kind::Text | Kind::Fileset | Kind::Target | Kind::Instances(_) => match value {
+            Kind::Word(words) => match value {
+                Value::Text(text) if words.contains(&text.as_str()) => Ok(Typed::Text(text.clone())),
+                _ => Err(expected()),
+            },
+            Kind::Text | Kind::Fileset | Kind::Target | Kind::TargetOf(_) | Kind::Instances(_) => match value {
                 Value::Text(text) if text.is_empty() => Err(format!("{} that is not empty", expected())),
                 Value::Text(text) => Ok(Typed::Text(text.clone())),
                 Value::Flag(f) => Ok(Typed::Text(f.to_string())),

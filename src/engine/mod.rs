@@ -3,6 +3,7 @@
 //!
 //! To add an engine: its file with an [`EngineDef`], and its line in [`ENGINES`].
 
+use crate::sys::AlignedBuffer;
 use rustix::fd::BorrowedFd;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -10,6 +11,7 @@ use std::ffi::CStr;
 
 mod clock;
 mod fake;
+mod helpers;
 mod null;
 mod sync;
 
@@ -36,6 +38,8 @@ pub struct EngineDef {
     pub touches_files: bool,
     /// False for engines of the project's own tests, which `wlrun list` does not show.
     pub listed: bool,
+    /// Most threads that an engine starts beside its own, to carry out jobs.
+    pub helpers: u64,
     /// Makes one for a thread, with that thread's clock. The text is what stood behind `NAME:` on the command line.
     pub build: fn(&str) -> Built,
 }
@@ -182,7 +186,48 @@ impl Request<'_> {
     }
 }
 
-/// Carries requests out, one at a time, for one thread.
+/// Which way the data of a job goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// From the file.
+    Read,
+    /// To the file.
+    Write,
+}
+
+/// A transfer that is carried out beside the thread. It owns its buffer until it is done, so nobody can touch that.
+#[derive(Debug)]
+pub struct Job {
+    /// Comes back with [`Done`].
+    pub tag: u32,
+    /// Read or write.
+    pub way: Way,
+    /// Of [`Request::Open`]; open until the job is done.
+    pub fd: i32,
+    /// From the start of the file.
+    pub offset: u64,
+    /// Bytes of the buffer that are meant, from its start.
+    pub len: usize,
+    /// As long as `len`, or longer.
+    pub buffer: AlignedBuffer,
+}
+
+/// A job that has come to its end.
+#[derive(Debug)]
+pub struct Done {
+    /// The job's.
+    pub tag: u32,
+    /// The job's.
+    pub buffer: AlignedBuffer,
+    /// When it ended, on the thread's clock.
+    pub end_ns: u64,
+    /// Bytes that moved.
+    pub moved: u64,
+    /// The kernel's error. Where there is none, a write has moved all its bytes.
+    pub error: Option<Errno>,
+}
+
+/// Carries requests out for one thread: calls, one at a time; jobs, beside it.
 pub trait Engine {
     /// Does it, and waits for it. EINTR never comes back: the call is made again.
     ///
@@ -190,6 +235,31 @@ pub trait Engine {
     ///
     /// The kernel's.
     fn execute(&mut self, request: Request<'_>) -> Result<u64, Errno>;
+
+    /// Makes ready for as many jobs as may be under way at once. Called once, before the first job and before the
+    /// window opens.
+    ///
+    /// # Errors
+    ///
+    /// Where the machine gives no more threads or memory.
+    fn expect(&mut self, most: usize) -> std::io::Result<()>;
+
+    /// Begins jobs in their order, taking all out of the list, and does not wait for them.
+    ///
+    /// # Panics
+    ///
+    /// Where more are under way than were expected.
+    fn submit(&mut self, jobs: &mut Vec<Job>);
+
+    /// Waits until `least` jobs are done, and adds those and all others that are done to the list.
+    ///
+    /// # Panics
+    ///
+    /// Where fewer than `least` are under way.
+    fn reap(&mut self, least: usize, done: &mut Vec<Done>);
+
+    /// Ends what carries out jobs, none of which is under way; the processor time that it took, in nanoseconds.
+    fn finish(&mut self) -> u64;
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
-//! The engine `sync`: each request is the system call of its name, made by the thread itself.
+//! The engine `sync`: each request is the system call of its name, made by the thread itself; a job is the call of its
+//! kind, made by a helper.
 
-use super::{Clock, Engine, EngineDef, Request};
+use super::helpers::{HELPERS, Helpers};
+use super::{Clock, Done, Engine, EngineDef, Job, Request};
 use crate::sys::files;
 use rustix::fd::BorrowedFd;
 use rustix::fs::{AtFlags, Mode, OFlags, RawDir, SeekFrom};
@@ -10,13 +12,18 @@ use std::mem::MaybeUninit;
 
 pub(super) static DEF: EngineDef = EngineDef {
     name: "sync",
-    summary: "one system call after the other in each thread: open, read, pread, write, pwrite, fsync, ...",
+    summary: "one system call after the other in each thread: open, pread, pwrite, fsync, ...; aioread and aiowrite by up to 16 helper threads of each thread",
     touches_files: true,
     listed: true,
-    build: |_| Ok((Box::new(Sync), Clock::Monotonic)),
+    helpers: HELPERS as u64,
+    build: |_| Ok((Box::new(Sync::default()), Clock::Monotonic)),
 };
 
-struct Sync;
+#[derive(Default)]
+struct Sync {
+    /// Of a thread that expects jobs.
+    helpers: Option<Helpers>,
+}
 
 impl Engine for Sync {
     #[inline]
@@ -27,6 +34,25 @@ impl Engine for Sync {
                 other => return other,
             }
         }
+    }
+
+    fn expect(&mut self, most: usize) -> std::io::Result<()> {
+        self.helpers = Some(Helpers::start(most)?);
+        Ok(())
+    }
+
+    fn submit(&mut self, jobs: &mut Vec<Job>) {
+        self.helpers.as_mut().expect("jobs are expected before they come").submit(jobs);
+    }
+
+    fn reap(&mut self, least: usize, done: &mut Vec<Done>) {
+        if let Some(helpers) = &mut self.helpers {
+            helpers.reap(least, done);
+        }
+    }
+
+    fn finish(&mut self) -> u64 {
+        self.helpers.take().map_or(0, Helpers::finish)
     }
 }
 
@@ -83,7 +109,7 @@ mod tests {
     fn a_file_is_made_written_read_and_removed() {
         let dir = tempfile::tempdir().unwrap();
         let root = rustix::fs::openat(CWD, dir.path(), OFlags::DIRECTORY | OFlags::RDONLY, Mode::empty()).unwrap();
-        let mut engine = Sync;
+        let mut engine = Sync::default();
         let open = |flags| Request::Open { directory: root.as_fd(), path: c"f", flags, expected: 0 };
         let fd = engine.execute(open(OFlags::CREATE | OFlags::RDWR)).unwrap() as i32;
         assert_eq!(engine.execute(Request::Write { fd, buffer: b"abc" }), Ok(3));

@@ -41,11 +41,14 @@ pub static OPEN: &[AttributeDef] = &[
 
 /// Of flowops that cannot do without a size.
 pub static IOSIZE: &[AttributeDef] =
-    &[AttributeDef::new("iosize", Kind::Bytes(1), "bytes of one request").required().random()];
+    &[AttributeDef::new("iosize", Kind::Bytes(1), "bytes of one request").required().random().in_memory()];
 
 /// Of flowops that take a whole file where no size is given.
 pub static IOSIZE_OR_ALL: &[AttributeDef] =
-    &[AttributeDef::new("iosize", Kind::Bytes(0), "bytes of one request; 0 is all in one request").or(0).random()];
+    &[AttributeDef::new("iosize", Kind::Bytes(0), "bytes of one request; 0 is all in one request")
+        .or(0)
+        .random()
+        .in_memory()];
 
 /// Of flowops that choose an offset.
 pub static OFFSET: &[AttributeDef] =
@@ -119,10 +122,41 @@ pub static TEXT: &[AttributeDef] = &[AttributeDef::new("value", Kind::Text, "wha
 pub static SAMPLED: &[AttributeDef] =
     &[AttributeDef::new("value", Kind::Count(0, u64::MAX), "the random variable that is tried").required().random()];
 
+/// Of flowops that submit, each operation with memory of its own. What a flowop with `outstanding` submits is carried
+/// out beside its thread.
+pub static SUBMITTED: &[AttributeDef] = &[
+    AttributeDef::new("iosize", Kind::Bytes(1), "bytes of one request, in memory of its own").required().random(),
+    AttributeDef::new(
+        "outstanding",
+        Kind::Count(1, 65_536),
+        "operations of the thread that may be under way; it waits for one where there are as many",
+    )
+    .or(1024),
+];
+
+/// Of flowops that submit at an offset.
+pub static SUBMITTED_AT: &[AttributeDef] =
+    &[AttributeDef::flag("random", "at a random multiple of iosize instead of one after the other from the start")];
+
+/// Of `aiowait`.
+pub static WAITED_FOR: &[AttributeDef] = &[
+    AttributeDef::new(
+        "target",
+        Kind::TargetOf(&["aioread", "aiowrite"]),
+        "the flowop of this thread whose operations are waited for; without it all are",
+    ),
+    AttributeDef::new(
+        "value",
+        Kind::Count(0, u64::MAX),
+        "how many are waited for; 0 is all there are; without it half of them, at least one",
+    )
+    .random(),
+];
+
 /// All groups, for the reference and for names that a flowop does not honour.
 pub static ALL: &[&[AttributeDef]] = &[
     COMMON, SLOT, FILE, INDEX, OPEN, IOSIZE, OFFSET, RANGE, SOURCE, TARGET, COUNT, BYTES, TIME, BLOCKS, SEMBLOCKS,
-    POSTS, HIGHWATER, TEXT, SAMPLED,
+    POSTS, HIGHWATER, TEXT, SAMPLED, SUBMITTED, SUBMITTED_AT, WAITED_FOR,
 ];
 
 /// Attributes of filebench's flowops that no flowop here has yet.

@@ -15,7 +15,7 @@ pub(super) struct Choice {
     opennext: bool,
     set: Option<usize>,
     index: Option<Amount>,
-    extra: OFlags,
+    pub(super) extra: OFlags,
     noreadahead: bool,
     pub(super) direct: bool,
 }
@@ -176,13 +176,18 @@ impl Choice {
 
     /// ` with directio` and the like, for messages.
     pub(super) fn how(&self) -> String {
-        let mut words = Vec::new();
-        if self.direct {
-            words.push("directio");
-        }
-        if self.extra.contains(OFlags::SYNC) {
-            words.push("dsync");
-        }
-        if words.is_empty() { String::new() } else { format!(" with {}", words.join(" and ")) }
+        how(self.extra)
     }
+}
+
+/// How a file is opened, for messages.
+pub(super) fn how(extra: OFlags) -> String {
+    let mut words = Vec::new();
+    if extra.contains(OFlags::DIRECT) {
+        words.push("directio");
+    }
+    if extra.contains(OFlags::SYNC) {
+        words.push("dsync");
+    }
+    if words.is_empty() { String::new() } else { format!(" with {}", words.join(" and ")) }
 }

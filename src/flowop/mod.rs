@@ -15,13 +15,18 @@ use std::sync::Arc;
 pub mod attributes;
 mod data;
 mod file;
+mod outstanding;
 mod pacing;
 #[cfg(test)]
 mod testing;
 mod thread;
 
+pub use outstanding::Lost;
 pub use thread::{FileRef, Kind, OpenSet, OwnIo, Posted, RunState, Slot, Thread};
 
+mod aioread;
+mod aiowait;
+mod aiowrite;
 mod appendfile;
 mod appendfilerand;
 mod block;
@@ -55,6 +60,9 @@ mod writewholefile;
 
 /// All flowops.
 pub static FLOWOPS: &[&FlowopDef] = &[
+    &aioread::DEF,
+    &aiowait::DEF,
+    &aiowrite::DEF,
     &appendfile::DEF,
     &appendfilerand::DEF,
     &block::DEF,
@@ -86,9 +94,6 @@ pub static FLOWOPS: &[&FlowopDef] = &[
     &write::DEF,
     &writewholefile::DEF,
 ];
-
-/// Types of filebench that are not built, so that they are refused by name rather than as a typing mistake.
-pub const PLANNED: &[&str] = &["aiowait", "aiowrite"];
 
 /// The flowop of that type.
 pub fn find(kind: &str) -> Option<&'static FlowopDef> {
@@ -171,6 +176,8 @@ impl std::fmt::Debug for FlowopDef {
 pub struct Build<'a> {
     /// Its name in the workload.
     pub name: &'a str,
+    /// Its place among the thread's flowops.
+    pub index: usize,
     /// Checked against its definition.
     pub attributes: &'a Attributes,
     /// The place of the flowop that `target` names, among the thread's.
@@ -273,6 +280,8 @@ impl From<Errno> for Broken {
 pub enum Turn {
     /// There is an operation to carry out.
     Go,
+    /// There is one to begin; it counts when it ends, by [`RunState::record_completion`].
+    Submit,
     /// There is nothing it may do at this moment; counted as skipped.
     Skip,
     /// There is nothing to do, and nothing to count.
@@ -338,9 +347,8 @@ mod tests {
 
     #[test]
     fn every_name_is_there_once_and_every_attribute_has_help() {
-        let mut names: Vec<&str> =
+        let names: Vec<&str> =
             FLOWOPS.iter().flat_map(|def| std::iter::once(&def.name).chain(def.aliases)).copied().collect();
-        names.extend(PLANNED);
         let distinct: std::collections::BTreeSet<_> = names.iter().collect();
         assert_eq!(distinct.len(), names.len());
         for def in FLOWOPS {
@@ -350,6 +358,9 @@ mod tests {
                 assert!(!attribute.help.is_empty(), "{}.{}", def.name, attribute.name);
                 assert!(seen.insert(attribute.name), "{} has {} twice", def.name, attribute.name);
                 assert!(attributes::known(attribute.name).is_some(), "{} is not in attributes::ALL", attribute.name);
+                if let crate::attribute::Kind::TargetOf(kinds) = attribute.kind {
+                    assert!(kinds.iter().all(|kind| find(kind).is_some_and(|def| def.name == *kind)));
+                }
                 if let crate::attribute::Kind::Instances(of) = attribute.kind {
                     assert!(find(of).is_some_and(|def| def.name == of && has_wait_point(of)));
                 }

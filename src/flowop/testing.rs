@@ -1,6 +1,6 @@
 //! A place to try one flowop: a file set on the engine `fake`, a thread, and a run that says what the test says.
 
-use super::{Build, End, Flowop, Moved, OpenSet, OwnIo, Posted, RunState, Thread, Turn};
+use super::{Broken, Build, End, Flowop, Moved, OpenSet, OwnIo, Posted, RunState, Thread, Turn};
 use crate::attribute::{self, Attributes, Value};
 use crate::engine::Clock;
 use crate::fileset::layout::NoVariables;
@@ -23,6 +23,10 @@ pub(super) struct TestRun {
     /// Posts and room of two wait points: a flowop waits at the first, and acts on both.
     pub(super) points: RefCell<Vec<(u32, u32)>>,
     pub(super) said: RefCell<Vec<String>>,
+    /// Operations that were submitted: of which flowop, from when to when, with what result.
+    pub(super) completed: RefCell<Vec<(usize, u64, u64, Result<Moved, Broken>)>>,
+    /// What ends later is not counted.
+    pub(super) end_ns: u64,
 }
 
 impl Default for TestRun {
@@ -34,6 +38,8 @@ impl Default for TestRun {
             event_ns: None,
             points: RefCell::new(vec![(0, 0); 2]),
             said: RefCell::default(),
+            completed: RefCell::default(),
+            end_ns: u64::MAX,
         }
     }
 }
@@ -70,6 +76,13 @@ impl RunState for TestRun {
     }
     fn flowop(&self, _: usize) -> (u64, Moved) {
         self.flowop
+    }
+    fn record_completion(&self, index: usize, start: u64, end: u64, result: &Result<Moved, Broken>) -> bool {
+        let within = end <= self.end_ns;
+        if within {
+            self.completed.borrow_mut().push((index, start, end, *result));
+        }
+        within
     }
     fn own_io(&self) -> OwnIo {
         self.own
@@ -144,7 +157,9 @@ impl Bench {
     pub(super) fn thread_with_memory(&self, memsize: u64) -> Thread<'_> {
         let (engine, clock) =
             (crate::engine::find("fake").unwrap().build)(&format!("other=0,{}", self.script)).unwrap();
-        Thread::new(engine, clock, &self.sets, &self.run, Seed::root(1), memsize, 0, 1).unwrap()
+        let mut thread = Thread::new(engine, clock, &self.sets, &self.run, Seed::root(1), memsize, 0, 1).unwrap();
+        thread.expect_outstanding(8).unwrap();
+        thread
     }
 
     pub(super) fn flowop(&self, kind: &str, written: &str) -> Box<dyn Flowop> {
@@ -174,6 +189,7 @@ impl Bench {
         let sampler = &|_, _| unreachable!("no random variable");
         let mut build = Build {
             name: &format!("{kind}1"),
+            index: 7,
             attributes: &attributes,
             target,
             wait_point: Some(0),
@@ -187,9 +203,10 @@ impl Bench {
     /// One turn as the threadflow does it.
     pub(super) fn step(&self, flowop: &mut Box<dyn Flowop>, thread: &mut Thread<'_>) -> Result<(Turn, Moved), End> {
         let turn = flowop.prepare(thread)?;
-        if turn != Turn::Go {
+        if !matches!(turn, Turn::Go | Turn::Submit) {
             return Ok((turn, Moved::NONE));
         }
+        thread.submitted_ns = thread.clock.now();
         let result = flowop.execute(thread);
         flowop.finish(thread, &result);
         match result {

@@ -173,6 +173,11 @@ impl ThreadPlan {
     pub fn opens_direct(&self, slot: u64) -> bool {
         self.flowops.iter().any(|f| f.attributes.number("fd") == slot && f.attributes.flag("directio"))
     }
+
+    /// Most operations that it may have under way beside itself; 0 where no flowop submits any.
+    pub fn outstanding(&self) -> u64 {
+        self.flowops.iter().map(|f| f.attributes.number("outstanding")).max().unwrap_or(0)
+    }
 }
 
 /// A step of a thread's round.

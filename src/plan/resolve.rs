@@ -672,6 +672,9 @@ impl<'a> Resolver<'a, '_> {
             ));
         }
         self.check_memory(&attributes, &flowops);
+        if flowops.len() == names.len() {
+            self.check_targets(&flowops);
+        }
         let slots = flowops
             .iter()
             .map(|f: &FlowopPlan| f.attributes.number("fd").max(f.attributes.number("srcfd")) as u32 + 1)
@@ -701,12 +704,29 @@ impl<'a> Resolver<'a, '_> {
             else {
                 continue;
             };
-            if *iosize > memsize {
+            let in_memory = attribute::find(flowop.def().attributes(), "iosize").is_some_and(|def| def.in_memory);
+            if *iosize > memsize && in_memory {
                 let message =
                     format!("{}: an iosize of {iosize} does not fit the thread's memsize of {memsize}", flowop.name);
                 self.push(
                     Diagnostic::error(place, message, "larger than memsize").also(span, "the memory of each thread"),
                 );
+            }
+        }
+    }
+
+    /// Refuses targets that are flowops of another type than is needed.
+    fn check_targets(&mut self, flowops: &[FlowopPlan]) {
+        for flowop in flowops {
+            for def in flowop.def().attributes() {
+                let (Kind::TargetOf(kinds), Some(at)) = (def.kind, flowop.target) else { continue };
+                let target = &flowops[at as usize];
+                if let Some(span) = flowop.attributes.span(def.name)
+                    && !kinds.contains(&target.kind.as_str())
+                {
+                    let message = format!("'{}' is a flowop {}, not {}", target.name, target.kind, kinds.join(" or "));
+                    self.push(Diagnostic::error(span, message, format!("expected {}", def.kind.expected())));
+                }
             }
         }
     }
@@ -785,7 +805,7 @@ impl<'a> Resolver<'a, '_> {
                     None => self.unknown_fileset(set.clone(), value.span),
                 }
             }
-            if let (Kind::Target, Typed::Text(wanted)) = (attribute_def.kind, &value.value) {
+            if let (Kind::Target | Kind::TargetOf(_), Typed::Text(wanted)) = (attribute_def.kind, &value.value) {
                 target = find_target(names, prefix, wanted);
                 if target.is_none() {
                     let diagnostic = Diagnostic::error(
@@ -843,9 +863,6 @@ impl<'a> Resolver<'a, '_> {
     }
 
     fn unknown_flowop(&mut self, kind: &Spanned<String>) {
-        if flowop::PLANNED.contains(&kind.value.as_str()) {
-            return self.push(Diagnostic::not_supported(kind.span, format!("the flowop '{}'", kind.value)));
-        }
         let composites: Vec<String> = self.composites.keys().cloned().collect();
         let built_in = flowop::FLOWOPS.iter().flat_map(|def| std::iter::once(&def.name).chain(def.aliases)).copied();
         let known = built_in.chain(composites.iter().map(String::as_str));
