@@ -5,6 +5,7 @@
 
 mod cases;
 mod cli;
+mod data;
 mod docs;
 mod exact;
 mod layers;

@@ -26,8 +26,28 @@ pub(super) static DEF: EngineDef = EngineDef {
 };
 
 /// Calls that a script may name.
-const CALLS: &[&str] =
-    &["open", "close", "unlink", "mkdir", "rmdir", "list", "stat", "fsync", "read", "write", "seek", "advise"];
+const CALLS: &[&str] = &[
+    "open",
+    "close",
+    "unlink",
+    "mkdir",
+    "rmdir",
+    "list",
+    "stat",
+    "fsync",
+    "read",
+    "write",
+    "seek",
+    "advise",
+    "truncate",
+    "fallocate",
+    "flock",
+    "copy",
+    "syncfs",
+    "mmap",
+    "load",
+    "store",
+];
 
 struct Fake {
     clock: Clock,

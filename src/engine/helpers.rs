@@ -156,9 +156,11 @@ mod tests {
         let mut helpers = Helpers::start(2).unwrap();
         assert_eq!(helpers.threads.len(), 2);
         let mut done = Vec::new();
-        for (fd, offset, expected) in
-            [(file.as_raw_fd(), 1000, (500, None)), (file.as_raw_fd(), 2000, (0, None)), (-1, 0, (0, Some(Errno::BADF)))]
-        {
+        for (fd, offset, expected) in [
+            (file.as_raw_fd(), 1000, (500, None)),
+            (file.as_raw_fd(), 2000, (0, None)),
+            (-1, 0, (0, Some(Errno::BADF))),
+        ] {
             helpers.submit(&mut vec![job(0, Way::Read, fd, offset, 1)]);
             helpers.reap(1, &mut done);
             let Done { moved, error, .. } = done.pop().unwrap();

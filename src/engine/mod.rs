@@ -5,7 +5,7 @@
 
 use crate::sys::AlignedBuffer;
 use rustix::fd::BorrowedFd;
-use rustix::fs::OFlags;
+use rustix::fs::{FallocateFlags, FlockOperation, OFlags};
 use rustix::io::Errno;
 use std::ffi::CStr;
 
@@ -159,6 +159,99 @@ pub enum Request<'a> {
         /// Of [`Request::Open`].
         fd: i32,
     },
+    /// The present size of an open file, in bytes.
+    Size {
+        /// Of [`Request::Open`].
+        fd: i32,
+    },
+    /// The current position.
+    Position {
+        /// Of [`Request::Open`].
+        fd: i32,
+    },
+    /// Moves the position to the next data, or hole, at `offset` or behind it; the result is that position. ENXIO where
+    /// there is none.
+    SeekNext {
+        /// Of [`Request::Open`].
+        fd: i32,
+        /// From the start of the file.
+        offset: u64,
+        /// A hole instead of data.
+        hole: bool,
+    },
+    /// Sets the size of an open file.
+    Truncate {
+        /// Of [`Request::Open`].
+        fd: i32,
+        /// In bytes.
+        size: u64,
+    },
+    /// Opens `path` below `directory`, sets its size, closes it.
+    TruncatePath {
+        /// The root of the file set.
+        directory: BorrowedFd<'a>,
+        /// Relative to it.
+        path: &'a CStr,
+        /// In bytes.
+        size: u64,
+    },
+    /// Gives a range of a file its space, or takes it away.
+    Allocate {
+        /// Of [`Request::Open`].
+        fd: i32,
+        /// As fallocate(2) takes them.
+        flags: FallocateFlags,
+        /// From the start of the file.
+        offset: u64,
+        /// In bytes.
+        len: u64,
+    },
+    /// Takes or releases the lock of an open file, waiting for it.
+    Lock {
+        /// Of [`Request::Open`].
+        fd: i32,
+        /// As flock(2) takes it.
+        operation: FlockOperation,
+    },
+    /// Copies up to `len` bytes from one file to another within the kernel, at their current positions; the result is
+    /// the number of bytes, 0 at the end.
+    Copy {
+        /// Of [`Request::Open`].
+        from: i32,
+        /// Of [`Request::Open`].
+        to: i32,
+        /// In bytes.
+        len: usize,
+    },
+    /// Flushes the whole file system that `directory` is on.
+    SyncFs {
+        /// The root of the file set.
+        directory: BorrowedFd<'a>,
+    },
+    /// Maps an open file, where it is not mapped since it was opened; the result is the length of the mapping, which
+    /// stays until the descriptor is closed.
+    Map {
+        /// Of [`Request::Open`].
+        fd: i32,
+    },
+    /// Copies from a mapped file.
+    Load {
+        /// Of [`Request::Map`].
+        fd: i32,
+        /// Takes the bytes.
+        buffer: &'a mut [u8],
+        /// From the start of the file; all bytes lie within the mapping.
+        offset: u64,
+    },
+    /// Copies to a mapped file.
+    Store {
+        /// Of [`Request::Map`].
+        fd: i32,
+        /// What to copy.
+        buffer: &'a [u8],
+        /// From the start of the file; all bytes lie within the mapping.
+        offset: u64,
+    },
     /// Tells the kernel not to read ahead.
     AdviseRandom {
         /// Of [`Request::Open`].
@@ -176,11 +269,21 @@ impl Request<'_> {
             Request::MakeDirectory { .. } => "mkdir",
             Request::RemoveDirectory { .. } => "rmdir",
             Request::List { .. } => "list",
-            Request::Stat { .. } | Request::Fstat { .. } => "stat",
+            Request::Stat { .. } | Request::Fstat { .. } | Request::Size { .. } => "stat",
             Request::Fsync { .. } => "fsync",
             Request::Read { .. } | Request::ReadAt { .. } => "read",
             Request::Write { .. } | Request::WriteAt { .. } => "write",
-            Request::Rewind { .. } | Request::SeekEnd { .. } => "seek",
+            Request::Rewind { .. } | Request::SeekEnd { .. } | Request::Position { .. } | Request::SeekNext { .. } => {
+                "seek"
+            }
+            Request::Truncate { .. } | Request::TruncatePath { .. } => "truncate",
+            Request::Allocate { .. } => "fallocate",
+            Request::Lock { .. } => "flock",
+            Request::Copy { .. } => "copy",
+            Request::SyncFs { .. } => "syncfs",
+            Request::Map { .. } => "mmap",
+            Request::Load { .. } => "load",
+            Request::Store { .. } => "store",
             Request::AdviseRandom { .. } => "advise",
         }
     }

@@ -1,6 +1,7 @@
 //! The engine `null`: nothing reaches the kernel. A run on it measures what wlrun itself costs.
 
 use super::{Clock, Done, Engine, EngineDef, Job, Request, Way};
+use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 
 pub(super) static DEF: EngineDef = EngineDef {
@@ -116,6 +117,38 @@ impl Engine for Null {
                 Ok(file.size)
             }
             Request::Fstat { fd } | Request::Fsync { fd } | Request::AdviseRandom { fd } => self.file(fd).map(|_| 0),
+            Request::Size { fd } | Request::Map { fd } => self.file(fd).map(|file| file.size),
+            Request::Position { fd } => self.file(fd).map(|file| file.position),
+            // A file is data up to its end, and a hole begins there.
+            Request::SeekNext { fd, offset, hole } => {
+                let file = self.file(fd)?;
+                if offset >= file.size {
+                    return Err(Errno::NXIO);
+                }
+                file.position = if hole { file.size } else { offset };
+                Ok(file.position)
+            }
+            Request::Truncate { fd, size } => {
+                self.file(fd)?.size = size;
+                Ok(0)
+            }
+            Request::Allocate { fd, flags, offset, len } => {
+                let file = self.file(fd)?;
+                if !flags.contains(FallocateFlags::KEEP_SIZE) {
+                    file.size = file.size.max(offset + len);
+                }
+                Ok(0)
+            }
+            Request::Copy { from, to, len } => {
+                self.file(to)?;
+                let moved = self.read(from, None, len)?;
+                self.write(to, None, moved as usize)
+            }
+            // Within the mapping, which is as long as the file was.
+            Request::Load { fd, buffer, .. } => self.file(fd).map(|_| buffer.len() as u64),
+            Request::Store { fd, buffer, .. } => self.file(fd).map(|_| buffer.len() as u64),
+            Request::Lock { fd, .. } => self.file(fd).map(|_| 0),
+            Request::SyncFs { .. } | Request::TruncatePath { .. } => Ok(0),
             Request::Unlink { .. }
             | Request::MakeDirectory { .. }
             | Request::RemoveDirectory { .. }

@@ -3,7 +3,7 @@
 
 use super::helpers::{HELPERS, Helpers};
 use super::{Clock, Done, Engine, EngineDef, Job, Request};
-use crate::sys::files;
+use crate::sys::{Mapping, files};
 use rustix::fd::BorrowedFd;
 use rustix::fs::{AtFlags, Mode, OFlags, RawDir, SeekFrom};
 use rustix::io::Errno;
@@ -23,13 +23,42 @@ pub(super) static DEF: EngineDef = EngineDef {
 struct Sync {
     /// Of a thread that expects jobs.
     helpers: Option<Helpers>,
+    /// By descriptor number.
+    mappings: Vec<Option<Mapping>>,
+}
+
+impl Sync {
+    fn map(&mut self, fd: i32) -> Result<u64, Errno> {
+        let at = usize::try_from(fd).map_err(|_| Errno::BADF)?;
+        if self.mappings.len() <= at {
+            self.mappings.resize_with(at + 1, || None);
+        }
+        let place = &mut self.mappings[at];
+        let mapping = match place {
+            Some(mapping) => mapping,
+            None => place.insert(Mapping::of(fd)?),
+        };
+        Ok(mapping.len() as u64)
+    }
+
+    fn mapping(&self, fd: i32) -> Result<&Mapping, Errno> {
+        usize::try_from(fd).ok().and_then(|at| self.mappings.get(at)).and_then(Option::as_ref).ok_or(Errno::BADF)
+    }
+
+    fn close(&mut self, fd: i32) -> Result<u64, Errno> {
+        // The number may be another file's next.
+        if let Some(place) = usize::try_from(fd).ok().and_then(|at| self.mappings.get_mut(at)) {
+            *place = None;
+        }
+        files::close(fd).map(|()| 0)
+    }
 }
 
 impl Engine for Sync {
     #[inline]
     fn execute(&mut self, mut request: Request<'_>) -> Result<u64, Errno> {
         loop {
-            match call(&mut request) {
+            match self.call(&mut request) {
                 Err(Errno::INTR) => {}
                 other => return other,
             }
@@ -56,33 +85,63 @@ impl Engine for Sync {
     }
 }
 
-fn call(request: &mut Request<'_>) -> Result<u64, Errno> {
-    use std::os::fd::IntoRawFd;
-    Ok(match request {
-        Request::Open { directory, path, flags, .. } => {
-            let mode = Mode::from_raw_mode(0o666);
-            rustix::fs::openat(*directory, *path, *flags, mode)?.into_raw_fd() as u64
-        }
-        Request::Close { fd } => files::close(*fd).map(|()| 0)?,
-        Request::Unlink { directory, path } => rustix::fs::unlinkat(*directory, *path, AtFlags::empty()).map(|()| 0)?,
-        Request::MakeDirectory { directory, path } => {
-            rustix::fs::mkdirat(*directory, *path, Mode::from_raw_mode(0o755)).map(|()| 0)?
-        }
-        Request::RemoveDirectory { directory, path } => {
-            rustix::fs::unlinkat(*directory, *path, AtFlags::REMOVEDIR).map(|()| 0)?
-        }
-        Request::List { directory, path } => list(*directory, path)?,
-        Request::Stat { directory, path } => rustix::fs::statat(*directory, *path, AtFlags::empty()).map(|_| 0)?,
-        Request::Fstat { fd } => files::fstat(*fd).map(|_| 0)?,
-        Request::Fsync { fd } => files::fsync(*fd).map(|()| 0)?,
-        Request::Read { fd, buffer } => files::read(*fd, buffer)? as u64,
-        Request::ReadAt { fd, buffer, offset } => files::read_at(*fd, buffer, *offset)? as u64,
-        Request::Write { fd, buffer } => files::write(*fd, buffer)? as u64,
-        Request::WriteAt { fd, buffer, offset } => files::write_at(*fd, buffer, *offset)? as u64,
-        Request::Rewind { fd } => files::seek(*fd, SeekFrom::Start(0))?,
-        Request::SeekEnd { fd } => files::seek(*fd, SeekFrom::End(0))?,
-        Request::AdviseRandom { fd } => files::advise_random(*fd).map(|()| 0)?,
-    })
+impl Sync {
+    fn call(&mut self, request: &mut Request<'_>) -> Result<u64, Errno> {
+        use std::os::fd::IntoRawFd;
+        Ok(match request {
+            Request::Open { directory, path, flags, .. } => {
+                let mode = Mode::from_raw_mode(0o666);
+                rustix::fs::openat(*directory, *path, *flags, mode)?.into_raw_fd() as u64
+            }
+            Request::Close { fd } => self.close(*fd)?,
+            Request::Unlink { directory, path } => {
+                rustix::fs::unlinkat(*directory, *path, AtFlags::empty()).map(|()| 0)?
+            }
+            Request::MakeDirectory { directory, path } => {
+                rustix::fs::mkdirat(*directory, *path, Mode::from_raw_mode(0o755)).map(|()| 0)?
+            }
+            Request::RemoveDirectory { directory, path } => {
+                rustix::fs::unlinkat(*directory, *path, AtFlags::REMOVEDIR).map(|()| 0)?
+            }
+            Request::List { directory, path } => list(*directory, path)?,
+            Request::Stat { directory, path } => rustix::fs::statat(*directory, *path, AtFlags::empty()).map(|_| 0)?,
+            Request::Fstat { fd } => files::fstat(*fd).map(|_| 0)?,
+            Request::Fsync { fd } => files::fsync(*fd).map(|()| 0)?,
+            Request::Read { fd, buffer } => files::read(*fd, buffer)? as u64,
+            Request::ReadAt { fd, buffer, offset } => files::read_at(*fd, buffer, *offset)? as u64,
+            Request::Write { fd, buffer } => files::write(*fd, buffer)? as u64,
+            Request::WriteAt { fd, buffer, offset } => files::write_at(*fd, buffer, *offset)? as u64,
+            Request::Rewind { fd } => files::seek(*fd, SeekFrom::Start(0))?,
+            Request::SeekEnd { fd } => files::seek(*fd, SeekFrom::End(0))?,
+            Request::AdviseRandom { fd } => files::advise_random(*fd).map(|()| 0)?,
+            Request::Size { fd } => files::fstat(*fd)?.st_size as u64,
+            Request::Position { fd } => files::seek(*fd, SeekFrom::Current(0))?,
+            Request::SeekNext { fd, offset, hole: false } => files::seek(*fd, SeekFrom::Data(*offset))?,
+            Request::SeekNext { fd, offset, hole: true } => files::seek(*fd, SeekFrom::Hole(*offset))?,
+            Request::Truncate { fd, size } => files::truncate(*fd, *size).map(|()| 0)?,
+            Request::TruncatePath { directory, path, size } => {
+                let file = rustix::fs::openat(*directory, *path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+                rustix::fs::ftruncate(file, *size).map(|()| 0)?
+            }
+            Request::Allocate { fd, flags, offset, len } => files::allocate(*fd, *flags, *offset, *len).map(|()| 0)?,
+            Request::Lock { fd, operation } => files::lock(*fd, *operation).map(|()| 0)?,
+            Request::Copy { from, to, len } => files::copy(*from, *to, *len)? as u64,
+            Request::SyncFs { directory } => {
+                // The root is open as a path only, which syncfs does not take.
+                let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+                rustix::fs::syncfs(rustix::fs::openat(*directory, c".", flags, Mode::empty())?).map(|()| 0)?
+            }
+            Request::Map { fd } => self.map(*fd)?,
+            Request::Load { fd, buffer, offset } => {
+                self.mapping(*fd)?.load(*offset, buffer)?;
+                buffer.len() as u64
+            }
+            Request::Store { fd, buffer, offset } => {
+                self.mapping(*fd)?.store(*offset, buffer)?;
+                buffer.len() as u64
+            }
+        })
+    }
 }
 
 /// Reads a directory as `readdir` does: by buffers of 32 KiB, as the C library's are.
@@ -138,5 +197,46 @@ mod tests {
         );
         assert_eq!(engine.execute(Request::RemoveDirectory { directory, path }), Ok(0));
         assert_eq!(engine.execute(Request::List { directory, path }), Err(Errno::NOENT));
+    }
+
+    #[test]
+    fn a_file_is_cut_filled_copied_locked_and_mapped() {
+        use rustix::fs::{FallocateFlags, FlockOperation};
+        let dir = tempfile::tempdir().unwrap();
+        let root = rustix::fs::openat(CWD, dir.path(), OFlags::DIRECTORY | OFlags::PATH, Mode::empty()).unwrap();
+        let directory = root.as_fd();
+        let mut engine = Sync::default();
+        let open = |path| Request::Open { directory, path, flags: OFlags::CREATE | OFlags::RDWR, expected: 0 };
+        let [a, b] = [c"a", c"b"].map(|path| engine.execute(open(path)).unwrap() as i32);
+        assert_eq!(engine.execute(Request::Write { fd: a, buffer: b"0123456789" }), Ok(10));
+        assert_eq!(engine.execute(Request::Truncate { fd: a, size: 6 }), Ok(0));
+        assert_eq!(engine.execute(Request::Size { fd: a }), Ok(6));
+        assert_eq!(engine.execute(Request::Position { fd: a }), Ok(10));
+        assert_eq!(engine.execute(Request::SeekNext { fd: a, offset: 2, hole: false }), Ok(2));
+        assert_eq!(engine.execute(Request::SeekNext { fd: a, offset: 2, hole: true }), Ok(6));
+        assert_eq!(engine.execute(Request::SeekNext { fd: a, offset: 6, hole: false }), Err(Errno::NXIO));
+        assert_eq!(engine.execute(Request::Rewind { fd: a }), Ok(0));
+        assert_eq!(engine.execute(Request::Copy { from: a, to: b, len: 100 }), Ok(6));
+        assert_eq!(engine.execute(Request::Copy { from: a, to: b, len: 100 }), Ok(0));
+        let flags = FallocateFlags::empty();
+        assert_eq!(engine.execute(Request::Allocate { fd: b, flags, offset: 6, len: 4 }), Ok(0));
+        assert_eq!(engine.execute(Request::Size { fd: b }), Ok(10));
+        assert_eq!(engine.execute(Request::Map { fd: b }), Ok(10));
+        let mut bytes = [1; 10];
+        assert_eq!(engine.execute(Request::Load { fd: b, buffer: &mut bytes, offset: 0 }), Ok(10));
+        assert_eq!(&bytes, b"012345\0\0\0\0");
+        assert_eq!(engine.execute(Request::Store { fd: b, buffer: b"xy", offset: 8 }), Ok(2));
+        // A second request finds the mapping; a close takes it away.
+        assert_eq!(engine.execute(Request::Truncate { fd: b, size: 20 }), Ok(0));
+        assert_eq!(engine.execute(Request::Map { fd: b }), Ok(10));
+        for operation in [FlockOperation::LockExclusive, FlockOperation::Unlock, FlockOperation::LockShared] {
+            assert_eq!(engine.execute(Request::Lock { fd: b, operation }), Ok(0));
+        }
+        assert_eq!(engine.execute(Request::Close { fd: b }), Ok(0));
+        assert_eq!(engine.execute(Request::Load { fd: b, buffer: &mut bytes, offset: 0 }), Err(Errno::BADF));
+        assert_eq!(engine.execute(Request::TruncatePath { directory, path: c"a", size: 3 }), Ok(0));
+        assert_eq!(engine.execute(Request::SyncFs { directory }), Ok(0));
+        assert_eq!(std::fs::read(dir.path().join("a")).unwrap(), b"012");
+        assert_eq!(std::fs::read(dir.path().join("b")).unwrap()[..10], *b"012345\0\0xy");
     }
 }

@@ -896,7 +896,7 @@ impl Watch<'_> {
                     process: process.name.clone(),
                     thread: thread.name.clone(),
                     instances: u64::from(row.instances) * u64::from(row.threads),
-                    direct: thread.opens_direct(flowop.attributes.number("fd")),
+                    direct: flowop.may_be_direct() && thread.opens_direct(flowop.attributes.number("fd")),
                     counts,
                     histogram,
                 }

@@ -15,6 +15,8 @@ const MAPS_OF_PROCESS: u64 = 200;
 const BYTES_PER_THREAD: u64 = 40 << 10;
 /// A process of ours at the gate.
 const BYTES_PER_PROCESS: u64 = 2 << 20;
+/// Bookkeeping of an operation that may be outstanding, without its data.
+const BYTES_PER_OUTSTANDING: u64 = 256;
 /// Pages of a histogram that a flowop's latencies usually fall into.
 const BYTES_PER_FLOWOP: u64 = 12 << 10;
 
@@ -63,6 +65,7 @@ pub(super) fn objections(run: &RunPlan, one_process: bool, helpers: u64) -> Vec<
     let flowops: u64 = sum(run, |thread| thread.flowops.len() as u64);
     let needed = buffers
         .saturating_add(threads.saturating_add(all_helpers).saturating_mul(BYTES_PER_THREAD))
+        .saturating_add(sum(run, |thread| thread.outstanding()).saturating_mul(BYTES_PER_OUTSTANDING))
         .saturating_add(processes.saturating_mul(BYTES_PER_PROCESS))
         .saturating_add(flowops.saturating_mul(BYTES_PER_FLOWOP));
     if let Some(available) = memory("MemAvailable")

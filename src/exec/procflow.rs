@@ -190,7 +190,8 @@ fn open_sets<'r>(
         .threads
         .iter()
         .flat_map(|thread| &thread.flowops)
-        .filter_map(|flowop| flowop.attributes.fileset("filesetname"))
+        .flat_map(|flowop| ["filesetname", "source"].map(|name| flowop.attributes.fileset(name)))
+        .flatten()
         .collect();
     order
         .sets

@@ -2,7 +2,9 @@
 
 use super::file::Choice;
 use super::outstanding::Operation;
-use super::{Amount, Broken, Build, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{
+    Amount, Broken, Build, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes, data,
+};
 use crate::engine::Way;
 
 pub(super) static DEF: FlowopDef = FlowopDef {
@@ -64,12 +66,7 @@ impl Flowop for Submit {
         self.slot = self.choice.opened(thread)?;
         // A random size may come out as 0; a request of nothing is none.
         self.len = self.iosize.draw().max(1);
-        let range = if self.range > 0 { self.range } else { thread.nominal_size(self.slot) };
-        if self.len > range {
-            let (len, file) = (self.len, thread.show_slot(self.slot));
-            let message = format!("iosize {len} is larger than the {range} bytes of {file} that may be used");
-            return Err(End::Failed(None, message));
-        }
+        let range = data::usable(thread, self.slot, self.range, self.len)?;
         self.offset = if self.random {
             thread.random_offset(range, self.len)
         } else {
@@ -91,7 +88,7 @@ impl Flowop for Submit {
     }
 
     fn describe(&self, thread: &Thread<'_>) -> String {
-        let place = super::data::Place::At(self.offset);
+        let place = data::Place::At(self.offset);
         let what = if self.way == Way::Read { "aioread" } else { "aiowrite" };
         self.choice.describe(what, self.len as usize, place, self.slot, thread)
     }

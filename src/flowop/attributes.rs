@@ -153,10 +153,71 @@ pub static WAITED_FOR: &[AttributeDef] = &[
     .random(),
 ];
 
+/// Of `truncate`.
+pub static LENGTH: &[AttributeDef] =
+    &[AttributeDef::new("value", Kind::Bytes(0), "the size that the file gets").required().random()];
+
+/// Of `fallocate`.
+pub static ALLOCATED: &[AttributeDef] = &[
+    AttributeDef::new("iosize", Kind::Bytes(1), "bytes of the range").required().random(),
+    AttributeDef::flag("random", "at a random multiple of iosize instead of the end of the file"),
+    AttributeDef::flag("punch", "takes the range's space away: a hole at a random multiple of iosize"),
+    AttributeDef::flag("keepsize", "gives space past the end and leaves the size as it is"),
+];
+
+/// Of `flock`.
+pub static LOCK: &[AttributeDef] = &[
+    AttributeDef::flag("shared", "a lock that others may have too"),
+    AttributeDef::flag("unlock", "releases the lock, of either kind, instead of taking it"),
+];
+
+/// Of `lseek`.
+pub static WHENCE: &[AttributeDef] = &[
+    AttributeDef::new("whence", Kind::Word(&["data", "hole"]), "what is looked for").required(),
+    AttributeDef::flag("random", "from a random byte instead of the current position"),
+];
+
+/// Of flowops that take an existing file and make another.
+pub static FROM: &[AttributeDef] = &[AttributeDef::new(
+    "source",
+    Kind::Fileset,
+    "the fileset that the existing file is taken from; without it that of filesetname",
+)];
+
+/// Of `copyfile`.
+pub static PIECE: &[AttributeDef] =
+    &[AttributeDef::new("iosize", Kind::Bytes(0), "bytes of one call; 0 leaves it to the kernel").or(0).random()];
+
 /// All groups, for the reference and for names that a flowop does not honour.
 pub static ALL: &[&[AttributeDef]] = &[
-    COMMON, SLOT, FILE, INDEX, OPEN, IOSIZE, OFFSET, RANGE, SOURCE, TARGET, COUNT, BYTES, TIME, BLOCKS, SEMBLOCKS,
-    POSTS, HIGHWATER, TEXT, SAMPLED, SUBMITTED, SUBMITTED_AT, WAITED_FOR,
+    COMMON,
+    SLOT,
+    FILE,
+    INDEX,
+    OPEN,
+    IOSIZE,
+    OFFSET,
+    RANGE,
+    SOURCE,
+    TARGET,
+    COUNT,
+    BYTES,
+    TIME,
+    BLOCKS,
+    SEMBLOCKS,
+    POSTS,
+    HIGHWATER,
+    TEXT,
+    SAMPLED,
+    SUBMITTED,
+    SUBMITTED_AT,
+    WAITED_FOR,
+    LENGTH,
+    ALLOCATED,
+    LOCK,
+    WHENCE,
+    FROM,
+    PIECE,
 ];
 
 /// Attributes of filebench's flowops that no flowop here has yet.

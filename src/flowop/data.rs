@@ -1,6 +1,6 @@
 //! What the flowops that move data share.
 
-use super::{Broken, Moved, Thread};
+use super::{Broken, End, Moved, Thread};
 use crate::engine::Request;
 use rustix::io::Errno;
 use std::ops::Range;
@@ -21,6 +21,18 @@ impl std::fmt::Display for Place {
             Place::At(offset) => write!(f, "at {offset}"),
         }
     }
+}
+
+/// Bytes of a slot's file that may be used: `range`, or where that is 0 the nominal size; at least `len`.
+#[inline]
+pub(super) fn usable(thread: &Thread<'_>, slot: usize, range: u64, len: u64) -> Result<u64, End> {
+    let range = if range > 0 { range } else { thread.nominal_size(slot) };
+    if len > range {
+        let file = thread.show_slot(slot);
+        let message = format!("iosize {len} is larger than the {range} bytes of {file} that may be used");
+        return Err(End::Failed(None, message));
+    }
+    Ok(range)
 }
 
 /// One read call; the bytes that came.

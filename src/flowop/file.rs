@@ -89,7 +89,7 @@ impl Choice {
 
     /// Refuses a slot that has a file of another set than the flowop names.
     #[inline]
-    fn check_set(&self, thread: &Thread<'_>, slot: usize, file: Option<FileRef>) -> Result<usize, End> {
+    pub(super) fn check_set(&self, thread: &Thread<'_>, slot: usize, file: Option<FileRef>) -> Result<usize, End> {
         match (self.set, file) {
             (Some(set), Some(file)) if self.fd > 0 && file.set != set => Err(End::Failed(
                 None,

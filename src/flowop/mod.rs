@@ -32,18 +32,24 @@ mod appendfilerand;
 mod block;
 mod bwlimit;
 mod closefile;
+mod copyfile;
 mod createfile;
 mod delay;
 mod deletefile;
 mod eventlimit;
+mod fallocate;
 mod finishonbytes;
 mod finishoncount;
+mod flock;
 mod fsync;
 mod fsyncset;
 mod hog;
 mod iopslimit;
 mod listdir;
+mod lseek;
 mod makedir;
+mod mmapread;
+mod mmapwrite;
 mod openfile;
 mod opslimit;
 mod print;
@@ -53,7 +59,9 @@ mod removedir;
 mod semblock;
 mod sempost;
 mod statfile;
+mod syncfs;
 mod testrandvar;
+mod truncate;
 mod wakeup;
 mod write;
 mod writewholefile;
@@ -68,18 +76,24 @@ pub static FLOWOPS: &[&FlowopDef] = &[
     &block::DEF,
     &bwlimit::DEF,
     &closefile::DEF,
+    &copyfile::DEF,
     &createfile::DEF,
     &delay::DEF,
     &deletefile::DEF,
     &eventlimit::DEF,
+    &fallocate::DEF,
     &finishonbytes::DEF,
     &finishoncount::DEF,
+    &flock::DEF,
     &fsync::DEF,
     &fsyncset::DEF,
     &hog::DEF,
     &iopslimit::DEF,
     &listdir::DEF,
+    &lseek::DEF,
     &makedir::DEF,
+    &mmapread::DEF,
+    &mmapwrite::DEF,
     &openfile::DEF,
     &opslimit::DEF,
     &print::DEF,
@@ -89,7 +103,9 @@ pub static FLOWOPS: &[&FlowopDef] = &[
     &semblock::DEF,
     &sempost::DEF,
     &statfile::DEF,
+    &syncfs::DEF,
     &testrandvar::DEF,
+    &truncate::DEF,
     &wakeup::DEF,
     &write::DEF,
     &writewholefile::DEF,

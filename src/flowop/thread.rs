@@ -446,6 +446,16 @@ impl<'r> Thread<'r> {
         })
     }
 
+    /// Sets the size of the path that [`Thread::set_path`] left.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's.
+    pub fn request_truncate(&mut self, file: FileRef, size: u64) -> Result<u64, Errno> {
+        let (directory, path) = (self.sets[file.set].directory(), self.places[file.set].path.as_c_str());
+        self.engine.execute(Request::TruncatePath { directory, path, size })
+    }
+
     /// Removes the path that [`Thread::set_path`] left.
     ///
     /// # Errors

@@ -221,6 +221,11 @@ impl FlowopPlan {
     pub fn def(&self) -> &'static crate::flowop::FlowopDef {
         crate::flowop::find(&self.kind).expect("a plan names flowops of the list")
     }
+
+    /// False where it goes through the page cache however its file was opened: what is mapped does.
+    pub fn may_be_direct(&self) -> bool {
+        self.def().attributes().any(|def| def.name == "directio")
+    }
 }
 
 /// What the command line adds to a workload's text.

@@ -912,6 +912,13 @@ impl<'a> Resolver<'a, '_> {
             Some(set) => vec![set as u32],
             None => of_slot.into_iter().flatten().copied().collect(),
         };
+        if let (Some(source), FlowopClass::Write) = (attributes.fileset("source"), def.class) {
+            let spec = &self.specs[source];
+            if spec.writeonly && !spec.readonly {
+                let message = format!("{} {name} reads, and the fileset '{}' is writeonly", def.name, spec.name);
+                self.push(Diagnostic::error(span, message, "reads a writeonly fileset"));
+            }
+        }
         for set in sets {
             let spec = &self.specs[set as usize];
             let (word, does) = match (def.effect, def.class) {
