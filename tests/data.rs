@@ -109,6 +109,9 @@ fn mistakes_are_found_before_the_start() {
     check("flowop read name=r,filename=f,iosize=4k\nflowop aiowait name=w,target=r")
         .exits(2)
         .says("'r' is a flowop read, not aioread or aiowrite");
+    check("flowop aiowait name=w\nflowop statfile name=s,filename=f")
+        .exits(0)
+        .says("w has nothing to do: its thread has no flowop aioread or aiowrite");
     check("flowop lseek name=l,filename=f,whence=end").exits(2).says("data or hole");
     // Its memory is its own; what is mapped is copied to and from the thread's.
     check("flowop aiowrite name=w,filename=f,iosize=128k\nflowop aiowait name=x,target=w").exits(0);

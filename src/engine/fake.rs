@@ -153,9 +153,9 @@ impl Engine for Fake {
         if let Some(last) = least.checked_sub(1) {
             self.clock.advance(self.jobs[last].end_ns.saturating_sub(self.clock.now()));
         }
-        while let Some(first) = self.jobs.pop_front_if(|job| job.end_ns <= self.clock.now()) {
-            done.push(first);
-        }
+        let now = self.clock.now();
+        let ended = self.jobs.iter().take_while(|job| job.end_ns <= now).count();
+        done.extend(self.jobs.drain(..ended));
     }
 
     fn finish(&mut self) -> u64 {

@@ -12,6 +12,9 @@ use crate::sys::Region;
 use rustix::fs::OFlags;
 use std::cell::RefCell;
 
+/// Of a submitted operation: the flowop's place, start, end, result.
+pub(super) type Completion = (usize, u64, u64, Result<Moved, Broken>);
+
 /// Answers of a run. Nobody else is in it: a wait that does not end at once lasts until the run is over.
 #[derive(Debug)]
 pub(super) struct TestRun {
@@ -23,8 +26,8 @@ pub(super) struct TestRun {
     /// Posts and room of two wait points: a flowop waits at the first, and acts on both.
     pub(super) points: RefCell<Vec<(u32, u32)>>,
     pub(super) said: RefCell<Vec<String>>,
-    /// Operations that were submitted: of which flowop, from when to when, with what result.
-    pub(super) completed: RefCell<Vec<(usize, u64, u64, Result<Moved, Broken>)>>,
+    /// Submitted operations that are complete.
+    pub(super) completed: RefCell<Vec<Completion>>,
     /// What ends later is not counted.
     pub(super) end_ns: u64,
 }

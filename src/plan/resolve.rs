@@ -715,11 +715,21 @@ impl<'a> Resolver<'a, '_> {
         }
     }
 
-    /// Refuses targets that are flowops of another type than is needed.
+    /// Refuses targets that are flowops of another type than is needed, and warns where there is none of that.
     fn check_targets(&mut self, flowops: &[FlowopPlan]) {
         for flowop in flowops {
             for def in flowop.def().attributes() {
-                let (Kind::TargetOf(kinds), Some(at)) = (def.kind, flowop.target) else { continue };
+                let Kind::TargetOf(kinds) = def.kind else { continue };
+                let Some(at) = flowop.target else {
+                    if let Some(span) = flowop.attributes.span("name")
+                        && !flowops.iter().any(|other| kinds.contains(&other.kind.as_str()))
+                    {
+                        let kinds = kinds.join(" or ");
+                        let message = format!("{} has nothing to do: its thread has no flowop {kinds}", flowop.name);
+                        self.push(Diagnostic::warning(span, message, "no effect"));
+                    }
+                    continue;
+                };
                 let target = &flowops[at as usize];
                 if let Some(span) = flowop.attributes.span(def.name)
                     && !kinds.contains(&target.kind.as_str())
