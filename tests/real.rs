@@ -322,7 +322,7 @@ fn the_kernel_saw_the_operations_that_others_carried_out() {
          run 500ms";
     let Some((outcome, calls)) = traced(Bench::new(text)) else { return };
     let writes = all(&outcome, &["dbwrite"]);
-    assert!(outcome.ops("dbwrite") > 100 && outcome.ops("dbwait") > 0 && outcome.ops("shadowread") > 0);
+    assert!(outcome.ops("dbwrite") > 0 && outcome.ops("dbwait") > 0 && outcome.ops("shadowread") > 0);
     assert_eq!(calls.written, writes * 2048);
     assert_eq!(outcome.bytes("dbwrite"), outcome.ops("dbwrite") * 2048);
     let reads = all(&outcome, &["shadowread"]) * 2048 + all(&outcome, &["ahead"]) * 1024;

@@ -42,12 +42,18 @@ pub(super) fn objections(run: &RunPlan, one_process: bool, helpers: u64) -> Vec<
     if let Some(limit) = number("/proc/sys/vm/max_map_count") {
         let free = limit.saturating_sub(MAPS_OF_PROCESS);
         if maps(&largest) > free {
-            let (threads, helpers) = largest;
-            found.push(format!(
-                "{threads} threads{} in one process are asked for, and {} are possible (vm.max_map_count is {limit})",
-                and_helpers(helpers),
-                if helpers > 0 { "fewer".to_owned() } else { (free / MAPS_PER_THREAD).to_string() },
-            ));
+            found.push(match largest {
+                (threads, 0) => format!(
+                    "{threads} threads in one process are asked for, and {} are possible (vm.max_map_count is {limit})",
+                    free / MAPS_PER_THREAD
+                ),
+                (threads, helpers) => format!(
+                    "{threads} threads{} in one process need {} memory mappings, and {free} are possible \
+                     (vm.max_map_count is {limit})",
+                    and_helpers(helpers),
+                    maps(&largest)
+                ),
+            });
         }
     }
     let tasks = threads.saturating_add(processes).saturating_add(all_helpers);

@@ -35,7 +35,7 @@ struct Place {
     buffer: Option<AlignedBuffer>,
 }
 
-/// An operation that failed, or an operation whose end the thread cannot go on after.
+/// A submitted operation that failed within the window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lost {
     /// The place of the flowop that submitted it.
