@@ -112,7 +112,8 @@ pub enum ExecError {
 /// Why this machine cannot carry a plan out, each with the number needed and the number there is; empty where it can.
 pub fn objections(plan: &Plan, options: &Options) -> Vec<String> {
     let one_process = options.process_model == ProcessModel::Threads;
-    plan.runs().flat_map(|run| limits::objections(run, one_process)).collect()
+    let helpers = engine::find(split_engine(&options.engine).0).map_or(0, |def| def.helpers);
+    plan.runs().flat_map(|run| limits::objections(run, one_process, helpers)).collect()
 }
 
 /// The record of a plan that could not be begun, for who reads documents and not messages.
@@ -898,7 +899,7 @@ impl Watch<'_> {
                     process: process.name.clone(),
                     thread: thread.name.clone(),
                     instances: u64::from(row.instances) * u64::from(row.threads),
-                    direct: thread.opens_direct(flowop.attributes.number("fd")),
+                    direct: flowop.may_be_direct() && thread.opens_direct(flowop.attributes.number("fd")),
                     counts,
                     histogram,
                 }

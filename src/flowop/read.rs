@@ -54,12 +54,7 @@ impl Transfer {
         // A random size may come out as 0; a request of nothing is none.
         let size = self.iosize.draw().max(1);
         self.place = if self.random {
-            let range = self.range(thread);
-            if size > range {
-                let file = thread.show_slot(self.slot);
-                let message = format!("iosize {size} is larger than the {range} bytes of {file} that may be used");
-                return Err(End::Failed(None, message));
-            }
+            let range = data::usable(thread, self.slot, self.range, size)?;
             Place::At(thread.random_offset(range, size))
         } else {
             Place::Here
@@ -71,7 +66,7 @@ impl Transfer {
     /// Bytes from the start of the slot's file that are used.
     #[inline]
     pub(super) fn range(&self, thread: &Thread<'_>) -> u64 {
-        if self.range > 0 { self.range } else { thread.nominal_size(self.slot) }
+        data::used(thread, self.slot, self.range)
     }
 
     pub(super) fn describe(&self, what: &str, thread: &Thread<'_>) -> String {
