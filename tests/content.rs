@@ -89,6 +89,15 @@ fn what_is_written_has_the_ratios() {
         ("entries=2,size=12m", 2, "appendfile name=w,fd=1,iosize=128k,iters=96", 4.0, 1.5),
         ("entries=96,size=256k", 1, "writewholefile name=w,fd=1,iosize=64k", 1.0, 3.0),
         ("entries=2,size=4m", 2, "write name=w,fd=1,iosize=4k,iters=1024", 1.0, 1.0),
+        // Of these each has memory of its own, and many are under way at once.
+        ("entries=2,size=12m", 2, "aiowrite name=w,fd=1,iosize=64k,iters=192,outstanding=8", 2.0, 3.0),
+        (
+            "entries=2,size=6m",
+            2,
+            "fallocate name=g,fd=1,iosize=6m flowop mmapwrite name=w,fd=1,iosize=128k,iters=48",
+            4.0,
+            1.5,
+        ),
     ] {
         let bench = written(&format!("{attributes},compress={compress},dedup={dedup}"), threads, flowop);
         let outcome = bench.run().exits(0);

@@ -197,8 +197,6 @@ fn reference() -> String {
         row(&mut out, &[&names(def.name, def.aliases), &class, def.summary, &attributes.join(", ")]);
     }
     out.push_str("\nAttributes in bold are required. Operations of the class control are not in the totals.\n");
-    let planned = list(flowop::PLANNED);
-    let _ = writeln!(out, "\nOf filebench, refused by name and not built yet: {planned}.");
 
     section(&mut out, "Attributes of flowops", &["attribute", "of", "takes", "default", "meaning"]);
     // One row for each declaration: flowops that share one stand together.

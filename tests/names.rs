@@ -325,7 +325,11 @@ fn a_directory_with_files_in_it_is_not_removed_and_one_that_was_removed_takes_no
     let bench = Bench::new(&one_thread(&set("f", 100), "flowop rmdir name=r,filesetname=f"));
     bench.run().exits(1).says("ENOTEMPTY").says("its files must be deleted first");
     assert_eq!(names(&bench, "f").len(), 40);
-    for flowop in ["createfile name=c,filesetname=f", "link name=c,filesetname=f,source=a"] {
+    for flowop in [
+        "createfile name=c,filesetname=f",
+        "link name=c,filesetname=f,source=a",
+        "copyfile name=c,filesetname=f,source=a",
+    ] {
         let fileset = set("f", 0).replace("dirwidth=5", "dirwidth=100") + &set("a", 100);
         let flowops = format!("flowop rmdir name=r,filesetname=f\nflowop {flowop}");
         Bench::new(&one_thread(&fileset, &flowops)).run().exits(1).says("ENOENT").says("mkdir has to make it again");
@@ -417,6 +421,8 @@ fn a_tree_of_others_gets_no_names_and_no_attributes() {
         "link name=x,filesetname=b,source=a",
         "symlink name=x,filesetname=b,source=a",
         "rmdir name=x,filesetname=a",
+        "truncate name=x,filesetname=a,value=1",
+        "copyfile name=x,filesetname=a,source=b",
     ] {
         let bench = Bench::new(&one_thread(
             &two_sets(),
@@ -430,4 +436,10 @@ fn a_tree_of_others_gets_no_names_and_no_attributes() {
         let after: Vec<_> = names(&bench, "a").iter().map(|path| path.metadata().unwrap().ctime_nsec()).collect();
         assert_eq!(before, after, "{flowop}");
     }
+    // A copy is a file of its own: the set that it is made from is only read.
+    let bench = Bench::new(&only_made(&two_sets(), "a"));
+    bench.run().exits(0);
+    unmark(&bench.dir.join("a"));
+    let outcome = Bench::new(&one_thread(&two_sets(), "flowop copyfile name=x,filesetname=b,source=a")).at(&bench.dir);
+    assert_eq!(outcome.run().exits(0).ops("x"), 40);
 }

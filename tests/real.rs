@@ -304,6 +304,34 @@ fn the_kernel_saw_the_bytes_of_the_fileserver() {
     }
 }
 
+/// The shape of filebench's `oltp`: readers post to a writer of many operations at once.
+#[test]
+fn the_kernel_saw_the_operations_that_others_carried_out() {
+    let text = "define fileset name=data,path=$dir,entries=4,dirwidth=10,size=256k,prealloc
+         define process name=shadow,instances=4 { thread name=t {
+           flowop read name=shadowread,filesetname=data,iosize=2k,random,workingset=128k,opennext
+           flowop hog name=hog,value=100
+           flowop sempost name=post,value=1,target=wait,blocking
+         } }
+         define process name=dbwriter,instances=2 { thread name=t {
+           flowop aiowrite name=dbwrite,filesetname=data,iosize=2k,iters=100,random,opennext
+           flowop aioread name=ahead,filesetname=data,iosize=1k,iters=10,fd=1
+           flowop aiowait name=dbwait
+           flowop semblock name=wait,value=10,highwater=1000
+         } }
+         run 500ms";
+    let Some((outcome, calls)) = traced(Bench::new(text)) else { return };
+    let writes = all(&outcome, &["dbwrite"]);
+    assert!(outcome.ops("dbwrite") > 0 && outcome.ops("dbwait") > 0 && outcome.ops("shadowread") > 0);
+    assert_eq!(calls.written, writes * 2048);
+    assert_eq!(outcome.bytes("dbwrite"), outcome.ops("dbwrite") * 2048);
+    let reads = all(&outcome, &["shadowread"]) * 2048 + all(&outcome, &["ahead"]) * 1024;
+    assert_eq!(calls.read, reads);
+    let total = &outcome.only_run()["total"];
+    let io: u64 = ["dbwrite", "ahead", "shadowread"].iter().map(|name| outcome.ops(name)).sum();
+    assert_eq!((total["ops"].as_u64(), total["errors"].as_u64()), (Some(io), Some(0)), "waits are in no total");
+}
+
 #[test]
 fn the_reader_of_the_log_joins_halves_and_knows_whose_calls_they_are() {
     let log = "1 execve(\"/wlrun\", [\"/wlrun\", \"x.wl\"]) = 0\n1 openat(5, \"00000001\", O_RDWR|O_CREAT) = 9\n\

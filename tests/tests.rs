@@ -8,6 +8,7 @@ mod cases;
 mod choose;
 mod cli;
 mod content;
+mod data;
 mod docs;
 mod exact;
 mod layers;

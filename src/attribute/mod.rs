@@ -31,10 +31,14 @@ pub enum Kind {
     Fileset,
     /// The name of another flowop of the same thread.
     Target,
+    /// The name of another flowop of the same thread, of one of these types.
+    TargetOf(&'static [&'static str]),
     /// The name of flowops of this type, in any thread of any process: all their instances are meant.
     Instances(&'static str),
     /// A number from 1 to this, which may have a fraction; kept in millionths.
     Ratio(u32),
+    /// One of these words.
+    Word(&'static [&'static str]),
     /// A random variable and nothing else.
     Variable,
     /// How an entry of a file set is chosen: one of [`PICKS`], or a random variable whose value is an index.
@@ -81,6 +85,8 @@ impl Kind {
             Kind::Text => "a text".into(),
             Kind::Fileset => "the name of a fileset".into(),
             Kind::Target => "the name of a flowop".into(),
+            Kind::TargetOf(kinds) => format!("the name of a flowop {} of the same thread", kinds.join(" or ")),
+            Kind::Word(words) => words.join(" or "),
             Kind::Instances(kind) => format!("the name of a flowop {kind}, of any thread"),
             Kind::Ratio(most) => format!("a ratio, 1 to {most}, such as 2 or 1.5"),
             Kind::Variable => "a random variable".into(),
@@ -121,6 +127,8 @@ pub struct AttributeDef {
     pub random: bool,
     /// What holds where it is not written.
     pub default: Fallback,
+    /// True for a size that must fit the thread's memory.
+    pub in_memory: bool,
     /// One line for people.
     pub help: &'static str,
 }
@@ -128,7 +136,7 @@ pub struct AttributeDef {
 impl AttributeDef {
     /// An attribute that may be left out.
     pub const fn new(name: &'static str, kind: Kind, help: &'static str) -> Self {
-        AttributeDef { name, aliases: &[], kind, random: false, default: Fallback::Absent, help }
+        AttributeDef { name, aliases: &[], kind, random: false, default: Fallback::Absent, in_memory: false, help }
     }
 
     /// With other spellings.
@@ -159,6 +167,12 @@ impl AttributeDef {
     /// A random variable may stand in for the number.
     pub const fn random(mut self) -> Self {
         self.random = true;
+        self
+    }
+
+    /// So many bytes of the thread's memory are used at once.
+    pub const fn in_memory(mut self) -> Self {
+        self.in_memory = true;
         self
     }
 
@@ -204,13 +218,19 @@ impl AttributeDef {
                 other => whole(other).filter(|n| *n <= 100).map(Typed::Number).ok_or_else(expected),
             },
             Kind::Duration => value.as_nanos().map(Typed::Number).ok_or_else(expected),
-            Kind::Text | Kind::Fileset | Kind::Target | Kind::Instances(_) | Kind::Posset => match value {
-                Value::Text(text) if text.is_empty() => Err(format!("{} that is not empty", expected())),
-                Value::Text(text) => Ok(Typed::Text(text.clone())),
-                Value::Flag(f) => Ok(Typed::Text(f.to_string())),
-                Value::Int(n) => Ok(Typed::Text(n.to_string())),
+            Kind::Word(words) => match value {
+                Value::Text(text) if words.contains(&text.as_str()) => Ok(Typed::Text(text.clone())),
                 _ => Err(expected()),
             },
+            Kind::Text | Kind::Fileset | Kind::Target | Kind::TargetOf(_) | Kind::Instances(_) | Kind::Posset => {
+                match value {
+                    Value::Text(text) if text.is_empty() => Err(format!("{} that is not empty", expected())),
+                    Value::Text(text) => Ok(Typed::Text(text.clone())),
+                    Value::Flag(f) => Ok(Typed::Text(f.to_string())),
+                    Value::Int(n) => Ok(Typed::Text(n.to_string())),
+                    _ => Err(expected()),
+                }
+            }
             Kind::Ratio(most) => match value.as_number() {
                 Some(x) if (1.0..=f64::from(most)).contains(&x) => Ok(Typed::Number((x * 1e6).round() as u64)),
                 _ => Err(expected()),

@@ -4,15 +4,20 @@
 //! The script is a list, `open=10us,read=100us,other=1us,fail=write:3:ENOSPC`: how long each call takes (`other` for
 //! those not named; 1 us where it is not given), and which call fails: the third `write` of each thread, with ENOSPC.
 //! `slow=stat:1:50ms` lets the first `stat` of each thread take that time.
+//!
+//! A job is a `read` or a `write` of the script too. It begins when it is submitted, which itself takes no time, and
+//! jobs are done in the order of submission: one that would be done before an earlier one is done with it.
 
-use super::{Clock, Engine, EngineDef, Request, null::Null};
+use super::{Clock, Done, Engine, EngineDef, Job, Request, Way, null::Null};
 use rustix::io::Errno;
+use std::collections::VecDeque;
 
 pub(super) static DEF: EngineDef = EngineDef {
     name: "fake",
     summary: "no kernel, and a clock that moves by the script's latencies (for the project's own tests)",
     touches_files: false,
     listed: false,
+    helpers: 0,
     build: |script| {
         let clock = Clock::stepped();
         let mut fake = parse(script)?;
@@ -44,6 +49,14 @@ const CALLS: &[&str] = &[
     "setxattr",
     "getxattr",
     "listxattr",
+    "truncate",
+    "fallocate",
+    "flock",
+    "copy",
+    "syncfs",
+    "mmap",
+    "load",
+    "store",
 ];
 
 struct Fake {
@@ -56,6 +69,8 @@ struct Fake {
     /// (call, which one from 1, nanoseconds)
     slow: Vec<(usize, u64, u64)>,
     seen: [u64; CALLS.len()],
+    /// Under way or done, in the order of submission.
+    jobs: VecDeque<Done>,
 }
 
 fn call_index(name: &str) -> Option<usize> {
@@ -70,6 +85,7 @@ fn parse(script: &str) -> Result<Fake, String> {
         failures: Vec::new(),
         slow: Vec::new(),
         seen: [0; CALLS.len()],
+        jobs: VecDeque::new(),
     };
     let items: Vec<(&str, &str)> = script
         .split(',')
@@ -130,16 +146,58 @@ fn slow(value: &str) -> Result<(usize, u64, u64), String> {
     Ok((call, number, time("slow", parts.next().ok_or_else(wrong)?)?))
 }
 
+impl Fake {
+    /// Counts a call; how long it takes, and the error that the script has for it.
+    fn see(&mut self, call: usize) -> (u64, Option<Errno>) {
+        self.seen[call] += 1;
+        let this = (call, self.seen[call]);
+        let slow = self.slow.iter().find(|(c, n, _)| (*c, *n) == this).map(|(.., time)| *time);
+        let errno = self.failures.iter().find(|(c, n, _)| (*c, *n) == this).map(|(.., errno)| *errno);
+        (slow.unwrap_or(self.latencies[call]), errno)
+    }
+}
+
 impl Engine for Fake {
     fn execute(&mut self, request: Request<'_>) -> Result<u64, Errno> {
         let call = call_index(request.name()).expect("every request has its name in CALLS");
-        self.seen[call] += 1;
-        let slow = self.slow.iter().find(|(c, n, _)| (*c, *n) == (call, self.seen[call]));
-        self.clock.advance(slow.map_or(self.latencies[call], |(.., time)| *time));
-        if let Some((.., errno)) = self.failures.iter().find(|(c, n, _)| (*c, *n) == (call, self.seen[call])) {
-            return Err(*errno);
+        let (time, errno) = self.see(call);
+        self.clock.advance(time);
+        match errno {
+            Some(errno) => Err(errno),
+            None => self.files.execute(request),
         }
-        self.files.execute(request)
+    }
+
+    fn expect(&mut self, most: usize) -> std::io::Result<()> {
+        self.jobs.reserve(most);
+        Ok(())
+    }
+
+    fn submit(&mut self, jobs: &mut Vec<Job>) {
+        for job in jobs.drain(..) {
+            let call = call_index(if job.way == Way::Read { "read" } else { "write" }).expect("both are in CALLS");
+            let before = self.jobs.back().map_or(0, |done| done.end_ns);
+            let (time, errno) = self.see(call);
+            let end_ns = before.max(self.clock.now() + time);
+            let done = match errno {
+                Some(errno) => Done { tag: job.tag, buffer: job.buffer, end_ns, moved: 0, error: Some(errno) },
+                None => Done { end_ns, ..self.files.carry_out(job) },
+            };
+            self.jobs.push_back(done);
+        }
+    }
+
+    fn reap(&mut self, least: usize, done: &mut Vec<Done>) {
+        if let Some(last) = least.checked_sub(1) {
+            self.clock.advance(self.jobs[last].end_ns.saturating_sub(self.clock.now()));
+        }
+        let now = self.clock.now();
+        let ended = self.jobs.iter().take_while(|job| job.end_ns <= now).count();
+        done.extend(self.jobs.drain(..ended));
+    }
+
+    fn finish(&mut self) -> u64 {
+        0
     }
 }
 

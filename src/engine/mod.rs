@@ -3,13 +3,15 @@
 //!
 //! To add an engine: its file with an [`EngineDef`], and its line in [`ENGINES`].
 
+use crate::sys::AlignedBuffer;
 use rustix::fd::BorrowedFd;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FallocateFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::CStr;
 
 mod clock;
 mod fake;
+mod helpers;
 mod null;
 mod sync;
 
@@ -36,6 +38,8 @@ pub struct EngineDef {
     pub touches_files: bool,
     /// False for engines of the project's own tests, which `wlrun list` does not show.
     pub listed: bool,
+    /// Most threads that an engine starts beside its own, to carry out jobs.
+    pub helpers: u64,
     /// Makes one for a thread, with that thread's clock. The text is what stood behind `NAME:` on the command line.
     pub build: fn(&str) -> Built,
 }
@@ -49,7 +53,7 @@ impl std::fmt::Debug for EngineDef {
     }
 }
 
-/// The file that a request on attributes is about.
+/// The file that a request on attributes, or on its size, is about.
 #[derive(Debug, Clone, Copy)]
 pub enum Object<'a> {
     /// A descriptor of [`Request::Open`].
@@ -169,6 +173,90 @@ pub enum Request<'a> {
         /// Of [`Request::Open`].
         fd: i32,
     },
+    /// The present size of an open file, in bytes.
+    Size {
+        /// Of [`Request::Open`].
+        fd: i32,
+    },
+    /// The current position.
+    Position {
+        /// Of [`Request::Open`].
+        fd: i32,
+    },
+    /// Moves the position to the next data, or hole, at `offset` or behind it; the result is that position. ENXIO where
+    /// there is none.
+    SeekNext {
+        /// Of [`Request::Open`].
+        fd: i32,
+        /// From the start of the file.
+        offset: u64,
+        /// A hole instead of data.
+        hole: bool,
+    },
+    /// Sets the size of a file; one that is given by its name is opened and closed for it.
+    Truncate {
+        /// Which.
+        object: Object<'a>,
+        /// In bytes.
+        size: u64,
+    },
+    /// Gives a range of a file its space, or takes it away.
+    Allocate {
+        /// Of [`Request::Open`].
+        fd: i32,
+        /// As fallocate(2) takes them.
+        flags: FallocateFlags,
+        /// From the start of the file.
+        offset: u64,
+        /// In bytes.
+        len: u64,
+    },
+    /// Takes or releases the lock of an open file, waiting for it.
+    Lock {
+        /// Of [`Request::Open`].
+        fd: i32,
+        /// As flock(2) takes it.
+        operation: FlockOperation,
+    },
+    /// Copies up to `len` bytes from one file to another within the kernel, at their current positions; the result is
+    /// the number of bytes, 0 at the end.
+    Copy {
+        /// Of [`Request::Open`].
+        from: i32,
+        /// Of [`Request::Open`].
+        to: i32,
+        /// In bytes.
+        len: usize,
+    },
+    /// Flushes the whole file system that `directory` is on.
+    SyncFs {
+        /// The root of the file set.
+        directory: BorrowedFd<'a>,
+    },
+    /// Maps an open file, where it is not mapped since it was opened; the result is the length of the mapping, which
+    /// stays until the descriptor is closed.
+    Map {
+        /// Of [`Request::Open`].
+        fd: i32,
+    },
+    /// Copies from a mapped file.
+    Load {
+        /// Of [`Request::Map`].
+        fd: i32,
+        /// Takes the bytes.
+        buffer: &'a mut [u8],
+        /// From the start of the file; all bytes lie within the mapping.
+        offset: u64,
+    },
+    /// Copies to a mapped file.
+    Store {
+        /// Of [`Request::Map`].
+        fd: i32,
+        /// What to copy.
+        buffer: &'a [u8],
+        /// From the start of the file; all bytes lie within the mapping.
+        offset: u64,
+    },
     /// Tells the kernel not to read ahead.
     AdviseRandom {
         /// Of [`Request::Open`].
@@ -264,11 +352,21 @@ impl Request<'_> {
             Request::MakeDirectory { .. } => "mkdir",
             Request::RemoveDirectory { .. } => "rmdir",
             Request::List { .. } => "list",
-            Request::Stat { .. } | Request::Fstat { .. } => "stat",
+            Request::Stat { .. } | Request::Fstat { .. } | Request::Size { .. } => "stat",
             Request::Fsync { .. } => "fsync",
             Request::Read { .. } | Request::ReadAt { .. } => "read",
             Request::Write { .. } | Request::WriteAt { .. } => "write",
-            Request::Rewind { .. } | Request::SeekEnd { .. } => "seek",
+            Request::Rewind { .. } | Request::SeekEnd { .. } | Request::Position { .. } | Request::SeekNext { .. } => {
+                "seek"
+            }
+            Request::Truncate { .. } => "truncate",
+            Request::Allocate { .. } => "fallocate",
+            Request::Lock { .. } => "flock",
+            Request::Copy { .. } => "copy",
+            Request::SyncFs { .. } => "syncfs",
+            Request::Map { .. } => "mmap",
+            Request::Load { .. } => "load",
+            Request::Store { .. } => "store",
             Request::AdviseRandom { .. } => "advise",
             Request::Rename { .. } => "rename",
             Request::Link { .. } => "link",
@@ -283,7 +381,48 @@ impl Request<'_> {
     }
 }
 
-/// Carries requests out, one at a time, for one thread.
+/// Which way the data of a job goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// From the file.
+    Read,
+    /// To the file.
+    Write,
+}
+
+/// A transfer that is carried out beside the thread. It owns its buffer until it is done, so nobody can touch that.
+#[derive(Debug)]
+pub struct Job {
+    /// Comes back with [`Done`].
+    pub tag: u32,
+    /// Read or write.
+    pub way: Way,
+    /// Of [`Request::Open`]; open until the job is done.
+    pub fd: i32,
+    /// From the start of the file.
+    pub offset: u64,
+    /// Bytes of the buffer that are meant, from its start.
+    pub len: usize,
+    /// As long as `len`, or longer.
+    pub buffer: AlignedBuffer,
+}
+
+/// A job that has come to its end.
+#[derive(Debug)]
+pub struct Done {
+    /// The job's.
+    pub tag: u32,
+    /// The job's.
+    pub buffer: AlignedBuffer,
+    /// When it ended, on the thread's clock.
+    pub end_ns: u64,
+    /// Bytes that moved.
+    pub moved: u64,
+    /// The kernel's error. Where there is none, a write has moved all its bytes.
+    pub error: Option<Errno>,
+}
+
+/// Carries requests out for one thread: calls, one at a time; jobs, beside it.
 pub trait Engine {
     /// Does it, and waits for it. EINTR never comes back: the call is made again.
     ///
@@ -291,6 +430,31 @@ pub trait Engine {
     ///
     /// The kernel's.
     fn execute(&mut self, request: Request<'_>) -> Result<u64, Errno>;
+
+    /// Makes ready for as many jobs as may be under way at once. Called once, before the first job and before the
+    /// window opens.
+    ///
+    /// # Errors
+    ///
+    /// Where the machine gives no more threads or memory.
+    fn expect(&mut self, most: usize) -> std::io::Result<()>;
+
+    /// Begins jobs in their order, taking all out of the list, and does not wait for them.
+    ///
+    /// # Panics
+    ///
+    /// Where more are under way than were expected.
+    fn submit(&mut self, jobs: &mut Vec<Job>);
+
+    /// Waits until `least` jobs are done, and adds those and all others that are done to the list.
+    ///
+    /// # Panics
+    ///
+    /// Where fewer than `least` are under way.
+    fn reap(&mut self, least: usize, done: &mut Vec<Done>);
+
+    /// Ends what carries out jobs, none of which is under way; the processor time that it took, in nanoseconds.
+    fn finish(&mut self) -> u64;
 }
 
 #[cfg(test)]

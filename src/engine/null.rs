@@ -1,6 +1,7 @@
 //! The engine `null`: nothing reaches the kernel. A run on it measures what wlrun itself costs.
 
-use super::{Clock, Engine, EngineDef, Object, Request};
+use super::{Clock, Done, Engine, EngineDef, Job, Object, Request, Way};
+use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 
 pub(super) static DEF: EngineDef = EngineDef {
@@ -8,6 +9,7 @@ pub(super) static DEF: EngineDef = EngineDef {
     summary: "no system call at all: measures what wlrun itself costs",
     touches_files: false,
     listed: true,
+    helpers: 0,
     build: |_| Ok((Box::new(Null::default()), Clock::Monotonic)),
 };
 
@@ -15,6 +17,7 @@ pub(super) static DEF: EngineDef = EngineDef {
 #[derive(Debug, Default)]
 pub(super) struct Null {
     files: Vec<Option<File>>,
+    done: Vec<Done>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -49,7 +52,41 @@ impl Null {
     }
 }
 
+impl Null {
+    /// A job that ends at once, with the time of that still to be filled in.
+    pub(super) fn carry_out(&mut self, job: Job) -> Done {
+        let Job { tag, way, fd, offset, len, buffer } = job;
+        let result = match way {
+            Way::Read => self.read(fd, Some(offset), len),
+            Way::Write => self.write(fd, Some(offset), len),
+        };
+        let (moved, error) = result.map_or_else(|errno| (0, Some(errno)), |moved| (moved, None));
+        Done { tag, buffer, end_ns: 0, moved, error }
+    }
+}
+
 impl Engine for Null {
+    fn expect(&mut self, most: usize) -> std::io::Result<()> {
+        self.done.reserve(most);
+        Ok(())
+    }
+
+    fn submit(&mut self, jobs: &mut Vec<Job>) {
+        for job in jobs.drain(..) {
+            let done = self.carry_out(job);
+            self.done.push(Done { end_ns: Clock::Monotonic.now(), ..done });
+        }
+    }
+
+    fn reap(&mut self, least: usize, done: &mut Vec<Done>) {
+        assert!(least <= self.done.len(), "{least} of {} jobs are waited for", self.done.len());
+        done.append(&mut self.done);
+    }
+
+    fn finish(&mut self) -> u64 {
+        0
+    }
+
     fn execute(&mut self, request: Request<'_>) -> Result<u64, Errno> {
         match request {
             Request::Open { expected, flags, .. } => {
@@ -80,7 +117,40 @@ impl Engine for Null {
                 Ok(file.size)
             }
             Request::Fstat { fd } | Request::Fsync { fd } | Request::AdviseRandom { fd } => self.file(fd).map(|_| 0),
-            Request::Unlink { .. }
+            Request::Size { fd } | Request::Map { fd } => self.file(fd).map(|file| file.size),
+            Request::Position { fd } => self.file(fd).map(|file| file.position),
+            // A file is data up to its end, and a hole begins there.
+            Request::SeekNext { fd, offset, hole } => {
+                let file = self.file(fd)?;
+                if offset >= file.size {
+                    return Err(Errno::NXIO);
+                }
+                file.position = if hole { file.size } else { offset };
+                Ok(file.position)
+            }
+            Request::Truncate { object: Object::Open(fd), size } => {
+                self.file(fd)?.size = size;
+                Ok(0)
+            }
+            Request::Truncate { object: Object::Named { .. }, .. } => Ok(0),
+            Request::Allocate { fd, flags, offset, len } => {
+                let file = self.file(fd)?;
+                if !flags.contains(FallocateFlags::KEEP_SIZE) {
+                    file.size = file.size.max(offset + len);
+                }
+                Ok(0)
+            }
+            Request::Copy { from, to, len } => {
+                self.file(to)?;
+                let moved = self.read(from, None, len)?;
+                self.write(to, None, moved as usize)
+            }
+            // Within the mapping, which is as long as the file was.
+            Request::Load { fd, buffer, .. } => self.file(fd).map(|_| buffer.len() as u64),
+            Request::Store { fd, buffer, .. } => self.file(fd).map(|_| buffer.len() as u64),
+            Request::Lock { fd, .. } => self.file(fd).map(|_| 0),
+            Request::SyncFs { .. }
+            | Request::Unlink { .. }
             | Request::MakeDirectory { .. }
             | Request::RemoveDirectory { .. }
             | Request::List { .. }

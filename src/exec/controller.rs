@@ -102,7 +102,8 @@ pub enum ExecError {
 /// Why this machine cannot carry a plan out, each with the number needed and the number there is; empty where it can.
 pub fn objections(plan: &Plan, options: &Options) -> Vec<String> {
     let one_process = options.process_model == ProcessModel::Threads;
-    plan.runs().flat_map(|run| limits::objections(run, one_process)).collect()
+    let helpers = engine::find(split_engine(&options.engine).0).map_or(0, |def| def.helpers);
+    plan.runs().flat_map(|run| limits::objections(run, one_process, helpers)).collect()
 }
 
 /// The record of a plan that could not be begun, for who reads documents and not messages.

@@ -147,7 +147,7 @@ fn writes(plan: &Plan, set: usize) -> bool {
         let names_set = || thread.flowops.iter().any(|f| f.attributes.fileset("filesetname") == Some(set));
         thread.flowops.iter().filter(|flowop| flowop.def().effect.changes()).any(|flowop| {
             let named = flowop.attributes.fileset("filesetname").map_or_else(names_set, |named| named == set);
-            named || flowop.attributes.fileset("source") == Some(set)
+            named || flowop.def().effect.reaches_source() && flowop.attributes.fileset("source") == Some(set)
         })
     })
 }

@@ -7,36 +7,62 @@ use std::fs;
 
 /// Memory mappings of one thread: its stack and guard page, its signal stack and guard page, its buffer.
 const MAPS_PER_THREAD: u64 = 5;
+/// Memory mappings of a helper thread: as above, without a buffer.
+const MAPS_PER_HELPER: u64 = 4;
 /// Mappings of a process before its threads: binary, libraries, heap, the shared region.
 const MAPS_OF_PROCESS: u64 = 200;
 /// Kernel stack, user stack and bookkeeping of a thread that does little.
 const BYTES_PER_THREAD: u64 = 40 << 10;
 /// A process of ours at the gate.
 const BYTES_PER_PROCESS: u64 = 2 << 20;
+/// Bookkeeping of an operation that may be outstanding, without its data.
+const BYTES_PER_OUTSTANDING: u64 = 256;
 /// Pages of a histogram that a flowop's latencies usually fall into.
 const BYTES_PER_FLOWOP: u64 = 12 << 10;
 
-/// Why the run cannot be done here; empty where it can.
-pub(super) fn objections(run: &RunPlan, one_process: bool) -> Vec<String> {
+/// Why the run cannot be done here; empty where it can. `helpers` are the most that the engine starts for a thread.
+pub(super) fn objections(run: &RunPlan, one_process: bool, helpers: u64) -> Vec<String> {
     let mut found = Vec::new();
     let threads = run.thread_count();
     let processes = if one_process { 1 } else { run.process_count() };
-    let most_in_one =
-        if one_process { threads } else { run.processes.iter().map(|p| p.thread_count()).max().unwrap_or(0) };
-    if let Some(maps) = number("/proc/sys/vm/max_map_count") {
-        let possible = maps.saturating_sub(MAPS_OF_PROCESS) / MAPS_PER_THREAD;
-        if most_in_one > possible {
-            found.push(format!(
-                "{most_in_one} threads in one process are asked for, and {possible} are possible (vm.max_map_count is {maps})"
-            ));
+    let helpers_of = |thread: &crate::plan::ThreadPlan| thread.outstanding().min(helpers);
+    let all_helpers = sum(run, helpers_of);
+    let in_process = |process: &crate::plan::ProcessPlan| {
+        let threads = process.threads.iter();
+        (process.thread_count(), threads.map(|t| u64::from(t.instances).saturating_mul(helpers_of(t))).sum::<u64>())
+    };
+    let maps = |(threads, helpers): &(u64, u64)| {
+        threads.saturating_mul(MAPS_PER_THREAD).saturating_add(helpers.saturating_mul(MAPS_PER_HELPER))
+    };
+    let largest = if one_process {
+        (threads, all_helpers)
+    } else {
+        run.processes.iter().map(in_process).max_by_key(maps).unwrap_or_default()
+    };
+    if let Some(limit) = number("/proc/sys/vm/max_map_count") {
+        let free = limit.saturating_sub(MAPS_OF_PROCESS);
+        if maps(&largest) > free {
+            found.push(match largest {
+                (threads, 0) => format!(
+                    "{threads} threads in one process are asked for, and {} are possible (vm.max_map_count is {limit})",
+                    free / MAPS_PER_THREAD
+                ),
+                (threads, helpers) => format!(
+                    "{threads} threads{} in one process need {} memory mappings, and {free} are possible \
+                     (vm.max_map_count is {limit})",
+                    and_helpers(helpers),
+                    maps(&largest)
+                ),
+            });
         }
     }
-    let tasks = threads.saturating_add(processes);
+    let tasks = threads.saturating_add(processes).saturating_add(all_helpers);
     for (limit, name) in task_limits() {
         if tasks > limit {
             found.push(format!(
-                "{} in {} are asked for, and {limit} tasks are possible ({name})",
+                "{}{} in {} are asked for, and {limit} tasks are possible ({name})",
                 count(threads, "thread", "threads"),
+                and_helpers(all_helpers),
                 count(processes, "process", "processes"),
             ));
         }
@@ -44,7 +70,8 @@ pub(super) fn objections(run: &RunPlan, one_process: bool) -> Vec<String> {
     let buffers: u64 = sum(run, |thread| thread.memsize);
     let flowops: u64 = sum(run, |thread| thread.flowops.len() as u64);
     let needed = buffers
-        .saturating_add(threads.saturating_mul(BYTES_PER_THREAD))
+        .saturating_add(threads.saturating_add(all_helpers).saturating_mul(BYTES_PER_THREAD))
+        .saturating_add(sum(run, |thread| thread.outstanding()).saturating_mul(BYTES_PER_OUTSTANDING))
         .saturating_add(processes.saturating_mul(BYTES_PER_PROCESS))
         .saturating_add(flowops.saturating_mul(BYTES_PER_FLOWOP));
     if let Some(available) = memory("MemAvailable")
@@ -72,6 +99,11 @@ pub(super) fn objections(run: &RunPlan, one_process: bool) -> Vec<String> {
         }
     }
     found
+}
+
+/// ` with 16 helpers` where there are some.
+fn and_helpers(helpers: u64) -> String {
+    if helpers > 0 { format!(" with {}", count(helpers, "helper", "helpers")) } else { String::new() }
 }
 
 fn count(n: u64, one: &str, many: &str) -> String {
@@ -168,11 +200,32 @@ mod tests {
 
     #[test]
     fn what_fits_is_not_objected_to_and_what_does_not_is_with_both_numbers() {
-        assert_eq!(objections(&run(2, 4, 4096), false), Vec::<String>::new());
-        let many = objections(&run(1, 1_000_000, 0), false);
+        assert_eq!(objections(&run(2, 4, 4096), false, 16), Vec::<String>::new());
+        let many = objections(&run(1, 1_000_000, 0), false, 16);
         assert!(many.iter().any(|o| o.contains("1000000 threads") && o.contains("possible")), "{many:?}");
-        let large = objections(&run(1, 1000, 1 << 50), false);
+        let large = objections(&run(1, 1000, 1 << 50), false, 16);
         assert!(large.iter().any(|o| o.contains("memsize")), "{large:?}");
-        objections(&run(u32::MAX, u32::MAX, u64::MAX), false);
+        objections(&run(u32::MAX, u32::MAX, u64::MAX), false, 16);
+    }
+
+    #[test]
+    fn helpers_are_threads_too() {
+        let mut run = run(1, 20, 0);
+        let number = |n| crate::source::Spanned::new(crate::attribute::Typed::Number(n), Default::default());
+        let mut submits = crate::plan::FlowopPlan {
+            name: "a".into(),
+            kind: "aiowrite".into(),
+            target: None,
+            acts_on: Vec::new(),
+            attributes: Default::default(),
+        };
+        submits.attributes.insert("outstanding", number(1_000_000));
+        run.processes[0].threads[0].flowops.push(submits);
+        // An engine without helpers has none, whatever is outstanding.
+        assert_eq!(objections(&run, false, 0), Vec::<String>::new());
+        let found = objections(&run, false, 5_000);
+        assert!(found.iter().any(|o| o.contains("20 threads with 100000 helpers in one process")), "{found:?}");
+        run.processes[0].threads[0].flowops[0].attributes.insert("outstanding", number(1));
+        assert_eq!(objections(&run, false, 5_000), Vec::<String>::new(), "one helper for each thread");
     }
 }

@@ -160,8 +160,13 @@ fn start_thread(
         let (engine, clock) = (engine.build)(script)?;
         let flowops = threadflow::build(plan, &order.variables, seed, stand);
         let steps = threadflow::steps(plan, &order.variables, seed);
-        let thread = Thread::new(engine, clock, sets, run, seed, plan.memsize, plan.slots as usize, threads_in_all)
+        let mut thread = Thread::new(engine, clock, sets, run, seed, plan.memsize, plan.slots as usize, threads_in_all)
             .map_err(|e| format!("thread {}: {} bytes of memory: {e}", run.names.thread, plan.memsize))?;
+        if let most @ 1.. = plan.outstanding() as usize {
+            thread
+                .expect_outstanding(most)
+                .map_err(|e| format!("thread {}: {most} operations outstanding: {e}", run.names.thread))?;
+        }
         Ok((steps, flowops, thread))
     };
     let prepared = prepare();

@@ -89,6 +89,29 @@ impl RunState for ThreadRun<'_> {
         self.counters.flowops[index].done()
     }
 
+    fn record_completion(&self, index: usize, start: u64, end: u64, result: &Result<Moved, Broken>) -> bool {
+        let counters = &self.counters.flowops[index];
+        if end > self.control.window_end() {
+            counters.record_in_flight();
+            return false;
+        }
+        // One that was submitted before the measurement began is of none, though the counters may be of it already.
+        let since = self.control.window_start();
+        if !self.counts(start, end) || start < since && since <= end {
+            return false;
+        }
+        match result {
+            Ok(moved) => {
+                counters.record(end.saturating_sub(start), *moved);
+                self.counters.record_io(*moved, true);
+            }
+            Err(Broken { errno, moved }) => {
+                counters.record_error(errno.map_or(0, |errno| errno.raw_os_error()), *moved);
+            }
+        }
+        true
+    }
+
     fn own_io(&self) -> OwnIo {
         self.counters.own_io()
     }
@@ -159,6 +182,7 @@ fn step_of(node: &Node, variables: &[random::Spec], seed: Seed, number: &mut u64
         let sampler = |id, seed| sampler(variables, id, seed);
         let build = Build {
             name: "",
+            index: 0,
             attributes,
             target: None,
             wait_point: None,
@@ -202,6 +226,7 @@ pub(super) fn build(plan: &ThreadPlan, variables: &[random::Spec], seed: Seed, s
             let def = flowop.def();
             let mut build = Build {
                 name: &flowop.name,
+                index,
                 attributes: &flowop.attributes,
                 target: flowop.target.map(|at| at as usize),
                 wait_point: stand.own(index),
@@ -333,6 +358,7 @@ fn turn(
     }
     match prepared {
         Ok(Turn::Go) => {}
+        Ok(Turn::Submit) => return submit(thread, running, index, clock, run),
         Ok(Turn::Skip) => {
             counters.record_skip();
             return Ok(false);
@@ -380,6 +406,32 @@ fn turn(
     }
 }
 
+/// Begins an operation that others carry out; it is counted when they have.
+fn submit(
+    thread: &mut Thread<'_>,
+    running: &mut Running,
+    index: usize,
+    clock: &Clock,
+    run: &ThreadRun<'_>,
+) -> Result<bool, End> {
+    let start = clock.now();
+    if start >= run.control.window_end() {
+        running.flowop.cancel(thread);
+        return Err(End::Over);
+    }
+    thread.submitted_ns = start;
+    let result = running.flowop.execute(thread);
+    running.flowop.finish(thread, &result);
+    match result {
+        Ok(_) => Ok(true),
+        Err(Broken { errno, moved }) => {
+            let Some(errno) = errno else { return Err(End::Over) };
+            run.counters.flowops[index].record_error(errno.raw_os_error(), moved);
+            Err(End::Failed(Some(errno), running.flowop.describe(thread)))
+        }
+    }
+}
+
 /// Names for messages.
 pub(super) struct Names {
     /// `filereader-0`
@@ -390,6 +442,39 @@ pub(super) struct Names {
     pub(super) place: String,
 }
 
+/// Says that a flowop failed, and what to do about it.
+fn fail(
+    run: &ThreadRun<'_>,
+    flowop: &str,
+    errno: Option<rustix::io::Errno>,
+    what: String,
+    advice: Option<&'static str>,
+) {
+    let message = match errno {
+        Some(rustix::io::Errno::INVAL) if what.ends_with("with directio") => {
+            let text = crate::sys::describe(&rustix::io::Errno::INVAL.into());
+            format!(
+                "{what}: {text}; directio needs sizes and offsets that are multiples of the device's block, 512 or 4096"
+            )
+        }
+        Some(errno) => {
+            let text = crate::sys::describe(&errno.into());
+            match advice {
+                Some(advice) => format!("{what}: {text}; {advice}"),
+                None => format!("{what}: {text}"),
+            }
+        }
+        None => what,
+    };
+    run.messenger.send(&Message::Failed(Failure {
+        process: run.names.process.clone(),
+        thread: Some(run.names.thread.clone()),
+        flowop: Some(flowop.to_owned()),
+        errno: errno.map(|errno| errno_name(errno.raw_os_error())),
+        message,
+    }));
+}
+
 /// A thread's life from the gate to its end.
 pub(super) fn live(
     thread: &mut Thread<'_>,
@@ -398,7 +483,7 @@ pub(super) fn live(
     run: &ThreadRun<'_>,
     quit: QuitMode,
 ) {
-    let (names, messenger) = (run.names, run.messenger);
+    let messenger = run.messenger;
     run.counters.start(run.control.wait());
     run.cpu.set(thread_cpu());
     let Ending { end, flowop } = repeat(thread, steps, flowops, run);
@@ -407,6 +492,7 @@ pub(super) fn live(
     run.counts(now, now);
     let ends_run = quit != QuitMode::Alldone;
     let name = &plan.flowops[flowop].name;
+    let mut failed = false;
     match end {
         End::Over => {}
         End::NoWork(why) => {
@@ -422,33 +508,22 @@ pub(super) fn live(
             }
         }
         End::Failed(errno, what) => {
-            let message = match errno {
-                Some(rustix::io::Errno::INVAL) if what.ends_with("with directio") => {
-                    let text = crate::sys::describe(&rustix::io::Errno::INVAL.into());
-                    format!(
-                        "{what}: {text}; directio needs sizes and offsets that are multiples of the device's block, 512 or 4096"
-                    )
-                }
-                Some(errno) => {
-                    let text = crate::sys::describe(&errno.into());
-                    match flowops[flowop].flowop.advice(errno, thread) {
-                        Some(advice) => format!("{what}: {text}; {advice}"),
-                        None => format!("{what}: {text}"),
-                    }
-                }
-                None => what,
-            };
-            messenger.send(&Message::Failed(Failure {
-                process: names.process.clone(),
-                thread: Some(names.thread.clone()),
-                flowop: Some(name.clone()),
-                errno: errno.map(|errno| errno_name(errno.raw_os_error())),
-                message,
-            }));
+            failed = true;
+            let advice = errno.and_then(|errno| flowops[flowop].flowop.advice(errno, thread));
+            fail(run, name, errno, what, advice);
             run.control.close(now);
         }
     }
-    let cpu = thread_cpu().saturating_sub(run.cpu.get());
+    // What is under way counts where it ends within the window, and has its descriptor until it ends.
+    let lost = thread.drain();
+    let now = thread.clock.now();
+    if let Some(lost) = lost
+        && !failed
+    {
+        fail(run, &plan.flowops[lost.flowop].name, Some(lost.errno), lost.what, None);
+        run.control.close(now);
+    }
+    let cpu = thread_cpu().saturating_sub(run.cpu.get()) + thread.engine.finish();
     flowops.iter_mut().for_each(|running| running.flowop.end(thread));
     thread.close_all();
     run.counters.end(now.min(run.control.window_end()), cpu);

@@ -609,7 +609,7 @@ impl<'r> Watch<'r> {
                 process: process.name.clone(),
                 thread: thread.name.clone(),
                 instances: u64::from(row.instances) * u64::from(row.threads),
-                direct: thread.opens_direct(flowop.attributes.number("fd")),
+                direct: flowop.may_be_direct() && thread.opens_direct(flowop.attributes.number("fd")),
                 counts,
                 histogram,
             }

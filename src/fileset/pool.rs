@@ -702,7 +702,7 @@ impl<'a> Pool<'a> {
         self.sizes[file as usize].load(Relaxed)
     }
 
-    /// A second name of a file was made: it has that size too. The caller has claimed `file`.
+    /// A second name of a file was made, or a copy: it has that size too. The caller has claimed `file`.
     pub fn set_size(&self, file: u32, size: u64) {
         self.sizes[file as usize].store(size, Relaxed);
     }

@@ -67,11 +67,14 @@ pub static OPEN: &[AttributeDef] = &[
 
 /// Of flowops that cannot do without a size.
 pub static IOSIZE: &[AttributeDef] =
-    &[AttributeDef::new("iosize", Kind::Bytes(1), "bytes of one request").required().random()];
+    &[AttributeDef::new("iosize", Kind::Bytes(1), "bytes of one request").required().random().in_memory()];
 
 /// Of flowops that take a whole file where no size is given.
 pub static IOSIZE_OR_ALL: &[AttributeDef] =
-    &[AttributeDef::new("iosize", Kind::Bytes(0), "bytes of one request; 0 is all in one request").or(0).random()];
+    &[AttributeDef::new("iosize", Kind::Bytes(0), "bytes of one request; 0 is all in one request")
+        .or(0)
+        .random()
+        .in_memory()];
 
 /// Of flowops that choose an offset.
 pub static OFFSET: &[AttributeDef] =
@@ -155,7 +158,7 @@ pub static TEXT: &[AttributeDef] = &[AttributeDef::new("value", Kind::Text, "wha
 pub static SAMPLED: &[AttributeDef] =
     &[AttributeDef::new("value", Kind::Count(0, u64::MAX), "the random variable that is tried").required().random()];
 
-/// Of flowops that make a name for a file that is there.
+/// Of flowops that make a name for a file that is there, or for its copy.
 pub static FROM: &[AttributeDef] = &[AttributeDef::new(
     "source",
     Kind::Fileset,
@@ -174,7 +177,67 @@ pub static XATTR: &[AttributeDef] =
 pub static XATTR_SIZE: &[AttributeDef] =
     &[AttributeDef::new("iosize", Kind::Count(1, 65_536), "bytes of the value that is set, or room for what is read")
         .or(256)
-        .random()];
+        .random()
+        .in_memory()];
+
+/// Of flowops that submit, each operation with memory of its own. What a flowop with `outstanding` submits is carried
+/// out beside its thread.
+pub static SUBMITTED: &[AttributeDef] = &[
+    AttributeDef::new("iosize", Kind::Bytes(1), "bytes of one request, in memory of its own").required().random(),
+    AttributeDef::new(
+        "outstanding",
+        Kind::Count(1, 65_536),
+        "operations of the thread that may be under way; it waits for one where there are as many",
+    )
+    .or(1024),
+];
+
+/// Of flowops that submit at an offset.
+pub static SUBMITTED_AT: &[AttributeDef] =
+    &[AttributeDef::flag("random", "at a random multiple of iosize instead of one after the other from the start")];
+
+/// Of `aiowait`.
+pub static WAITED_FOR: &[AttributeDef] = &[
+    AttributeDef::new(
+        "target",
+        Kind::TargetOf(&["aioread", "aiowrite"]),
+        "the flowop of this thread whose operations are waited for; without it all are",
+    ),
+    AttributeDef::new(
+        "value",
+        Kind::Count(0, u64::MAX),
+        "how many are waited for; 0 is all there are; without it half of them, at least one",
+    )
+    .random(),
+];
+
+/// Of `truncate`.
+pub static LENGTH: &[AttributeDef] =
+    &[AttributeDef::new("value", Kind::Bytes(0), "the size that the file gets").required().random()];
+
+/// Of `fallocate`.
+pub static ALLOCATED: &[AttributeDef] = &[
+    AttributeDef::new("iosize", Kind::Bytes(1), "bytes of the range").required().random(),
+    AttributeDef::flag("random", "at a random multiple of iosize instead of the end of the file"),
+    AttributeDef::flag("punch", "takes the range's space away: a hole at a random multiple of iosize"),
+    AttributeDef::flag("keepsize", "gives space past the end and leaves the size as it is"),
+];
+
+/// Of `flock`.
+pub static LOCK: &[AttributeDef] = &[
+    AttributeDef::flag("shared", "a lock that others may have too"),
+    AttributeDef::flag("unlock", "releases the lock, of either kind, instead of taking it"),
+];
+
+/// Of `lseek`.
+pub static WHENCE: &[AttributeDef] = &[
+    AttributeDef::new("whence", Kind::Word(&["data", "hole"]), "what is looked for").required(),
+    AttributeDef::flag("random", "from a random byte instead of the current position"),
+];
+
+/// Of `copyfile`.
+pub static PIECE: &[AttributeDef] =
+    &[AttributeDef::new("iosize", Kind::Bytes(0), "bytes of one call; 0 leaves it to the kernel").or(0).random()];
 
 /// All groups, for the reference and for names that a flowop does not honour.
 pub static ALL: &[&[AttributeDef]] = &[
@@ -204,6 +267,14 @@ pub static ALL: &[&[AttributeDef]] = &[
     XATTR,
     HOME_INDEX,
     POSITIONS,
+    SUBMITTED,
+    SUBMITTED_AT,
+    WAITED_FOR,
+    LENGTH,
+    ALLOCATED,
+    LOCK,
+    WHENCE,
+    PIECE,
 ];
 
 /// Attributes of filebench's flowops that no flowop here has yet.

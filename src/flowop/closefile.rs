@@ -22,6 +22,8 @@ struct CloseFile {
 impl Flowop for CloseFile {
     fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
         self.slot = self.choice.open_slot(thread)?;
+        // What is under way has the descriptor's number, which the next open may get.
+        thread.settle(self.slot)?;
         Ok(Turn::Go)
     }
 

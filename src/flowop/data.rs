@@ -1,6 +1,6 @@
 //! What the flowops that move data share.
 
-use super::{Broken, Moved, Thread};
+use super::{Broken, End, Moved, Thread};
 use crate::engine::Request;
 use rustix::io::Errno;
 use std::ops::Range;
@@ -20,6 +20,55 @@ impl std::fmt::Display for Place {
             Place::Here => f.write_str("at the current position"),
             Place::At(offset) => write!(f, "at {offset}"),
         }
+    }
+}
+
+/// Bytes from the start of a slot's file that are used: `range`, or where that is 0 the nominal size.
+#[inline]
+pub(super) fn used(thread: &Thread<'_>, slot: usize, range: u64) -> u64 {
+    if range > 0 { range } else { thread.nominal_size(slot) }
+}
+
+/// As [`used`], and at least `len`.
+#[inline]
+pub(super) fn usable(thread: &Thread<'_>, slot: usize, range: u64, len: u64) -> Result<u64, End> {
+    let range = used(thread, slot, range);
+    if len > range {
+        let file = thread.show_slot(slot);
+        let message = format!("iosize {len} is larger than the {range} bytes of {file} that may be used");
+        return Err(End::Failed(None, message));
+    }
+    Ok(range)
+}
+
+/// A flowop's own place in the file of a slot, which other flowops of the slot do not move. It begins anew with each open.
+#[derive(Debug, Default)]
+pub(super) struct Lap {
+    /// [`Thread::slot_serial`] of the file.
+    serial: u64,
+    next: u64,
+}
+
+impl Lap {
+    /// The place of the next `len` bytes below `range`, and how many of them fit there; the start where none does.
+    #[inline]
+    pub(super) fn part(&mut self, serial: u64, len: u64, range: u64) -> (u64, u64) {
+        if self.serial != serial || self.next >= range {
+            *self = Lap { serial, next: 0 };
+        }
+        let at = self.next;
+        let len = len.min(range - at);
+        self.next += len;
+        (at, len)
+    }
+
+    /// The place of the next `len` bytes below `range`; the start where not all fit.
+    #[inline]
+    pub(super) fn whole(&mut self, serial: u64, len: u64, range: u64) -> u64 {
+        if self.next + len > range {
+            self.next = 0;
+        }
+        self.part(serial, len, range).0
     }
 }
 

@@ -49,7 +49,7 @@ pub(super) struct Choice {
     opennext: bool,
     set: Option<usize>,
     selection: Selection,
-    extra: OFlags,
+    pub(super) extra: OFlags,
     noreadahead: bool,
     pub(super) direct: bool,
 }
@@ -119,7 +119,7 @@ impl Choice {
 
     /// Refuses a slot that has a file of another set than the flowop names.
     #[inline]
-    fn check_set(&self, thread: &Thread<'_>, slot: usize, file: Option<FileRef>) -> Result<usize, End> {
+    pub(super) fn check_set(&self, thread: &Thread<'_>, slot: usize, file: Option<FileRef>) -> Result<usize, End> {
         match (self.set, file) {
             (Some(set), Some(file)) if self.fd > 0 && file.set != set => Err(End::Failed(
                 None,
@@ -209,15 +209,20 @@ impl Choice {
 
     /// ` with directio` and the like, for messages.
     pub(super) fn how(&self) -> String {
-        let mut words = Vec::new();
-        if self.direct {
-            words.push("directio");
-        }
-        if self.extra.contains(OFlags::SYNC) {
-            words.push("dsync");
-        }
-        if words.is_empty() { String::new() } else { format!(" with {}", words.join(" and ")) }
+        how(self.extra)
     }
+}
+
+/// How a file is opened, for messages.
+pub(super) fn how(extra: OFlags) -> String {
+    let mut words = Vec::new();
+    if extra.contains(OFlags::DIRECT) {
+        words.push("directio");
+    }
+    if extra.contains(OFlags::SYNC) {
+        words.push("dsync");
+    }
+    if words.is_empty() { String::new() } else { format!(" with {}", words.join(" and ")) }
 }
 
 #[cfg(test)]

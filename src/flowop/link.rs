@@ -37,7 +37,7 @@ impl Flowop for Link {
 
     fn finish(&mut self, thread: &mut Thread<'_>, result: &Result<Moved, Broken>) {
         match result {
-            Ok(_) => self.pair.linked(thread),
+            Ok(_) => self.pair.made(thread),
             Err(_) => self.pair.give_back(thread),
         }
     }

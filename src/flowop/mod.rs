@@ -15,6 +15,7 @@ use std::sync::Arc;
 pub mod attributes;
 mod data;
 mod file;
+mod outstanding;
 mod pacing;
 mod pair;
 mod subject;
@@ -23,100 +24,119 @@ mod testing;
 mod thread;
 mod xattr;
 
+pub use outstanding::Lost;
 pub use thread::{By, FileRef, Kind, OpenSet, OwnIo, Posted, RunState, Slot, Taken, Thread};
 
+mod aioread;
+mod aiowait;
+mod aiowrite;
 mod appendfile;
 mod appendfilerand;
 mod block;
 mod bwlimit;
+mod chmod;
 mod closefile;
+mod copyfile;
 mod createfile;
 mod delay;
 mod deletefile;
 mod eventlimit;
+mod fallocate;
 mod finishonbytes;
 mod finishoncount;
+mod flock;
 mod fsync;
 mod fsyncset;
+mod getxattr;
 mod hog;
 mod iopslimit;
+mod link;
 mod listdir;
+mod listxattr;
+mod lseek;
 mod makedir;
+mod mkdir;
+mod mmapread;
+mod mmapwrite;
 mod openfile;
 mod opslimit;
 mod print;
 mod read;
+mod readlink;
 mod readwholefile;
 mod removedir;
+mod rename;
+mod rmdir;
 mod semblock;
 mod sempost;
+mod setxattr;
+mod statdir;
 mod statfile;
+mod symlink;
+mod syncfs;
 mod testrandvar;
+mod truncate;
+mod utimes;
 mod wakeup;
 mod write;
 mod writewholefile;
 
-mod chmod;
-mod getxattr;
-mod link;
-mod listxattr;
-mod mkdir;
-mod readlink;
-mod rename;
-mod rmdir;
-mod setxattr;
-mod statdir;
-mod symlink;
-mod utimes;
-
 /// All flowops.
 pub static FLOWOPS: &[&FlowopDef] = &[
+    &aioread::DEF,
+    &aiowait::DEF,
+    &aiowrite::DEF,
     &appendfile::DEF,
     &appendfilerand::DEF,
     &block::DEF,
     &bwlimit::DEF,
+    &chmod::DEF,
     &closefile::DEF,
+    &copyfile::DEF,
     &createfile::DEF,
     &delay::DEF,
     &deletefile::DEF,
     &eventlimit::DEF,
+    &fallocate::DEF,
     &finishonbytes::DEF,
     &finishoncount::DEF,
+    &flock::DEF,
     &fsync::DEF,
     &fsyncset::DEF,
+    &getxattr::DEF,
     &hog::DEF,
     &iopslimit::DEF,
+    &link::DEF,
     &listdir::DEF,
+    &listxattr::DEF,
+    &lseek::DEF,
     &makedir::DEF,
+    &mkdir::DEF,
+    &mmapread::DEF,
+    &mmapwrite::DEF,
     &openfile::DEF,
     &opslimit::DEF,
     &print::DEF,
     &read::DEF,
+    &readlink::DEF,
     &readwholefile::DEF,
     &removedir::DEF,
+    &rename::DEF,
+    &rmdir::DEF,
     &semblock::DEF,
     &sempost::DEF,
+    &setxattr::DEF,
+    &statdir::DEF,
     &statfile::DEF,
+    &symlink::DEF,
+    &syncfs::DEF,
     &testrandvar::DEF,
+    &truncate::DEF,
+    &utimes::DEF,
     &wakeup::DEF,
     &write::DEF,
     &writewholefile::DEF,
-    &chmod::DEF,
-    &getxattr::DEF,
-    &link::DEF,
-    &listxattr::DEF,
-    &mkdir::DEF,
-    &readlink::DEF,
-    &rename::DEF,
-    &rmdir::DEF,
-    &setxattr::DEF,
-    &statdir::DEF,
-    &symlink::DEF,
-    &utimes::DEF,
 ];
-
-/// Types of filebench that are not built, so that they are refused by name rather than as a typing mistake.
-pub const PLANNED: &[&str] = &["aiowait", "aiowrite"];
 
 /// The flowop of that type.
 pub fn find(kind: &str) -> Option<&'static FlowopDef> {
@@ -175,6 +195,12 @@ impl Effect {
     pub fn changes(self) -> bool {
         !matches!(self, Effect::Reads | Effect::None)
     }
+
+    /// True where it reaches the files of `source` too: a name of theirs is made or goes, and what is done under a name
+    /// is done to its file. A copy is a file of its own.
+    pub fn reaches_source(self) -> bool {
+        matches!(self, Effect::Names | Effect::Moves)
+    }
 }
 
 /// What a flowop is.
@@ -212,6 +238,8 @@ impl std::fmt::Debug for FlowopDef {
 pub struct Build<'a> {
     /// Its name in the workload.
     pub name: &'a str,
+    /// Its place among the thread's flowops.
+    pub index: usize,
     /// Checked against its definition.
     pub attributes: &'a Attributes,
     /// The place of the flowop that `target` names, among the thread's.
@@ -314,6 +342,8 @@ impl From<Errno> for Broken {
 pub enum Turn {
     /// There is an operation to carry out.
     Go,
+    /// There is one to begin; it counts when it ends, by [`RunState::record_completion`].
+    Submit,
     /// There is nothing it may do at this moment; counted as skipped.
     Skip,
     /// There is nothing to do, and nothing to count.
@@ -385,9 +415,8 @@ mod tests {
 
     #[test]
     fn every_name_is_there_once_and_every_attribute_has_help() {
-        let mut names: Vec<&str> =
+        let names: Vec<&str> =
             FLOWOPS.iter().flat_map(|def| std::iter::once(&def.name).chain(def.aliases)).copied().collect();
-        names.extend(PLANNED);
         let distinct: std::collections::BTreeSet<_> = names.iter().collect();
         assert_eq!(distinct.len(), names.len());
         for def in FLOWOPS {
@@ -397,6 +426,9 @@ mod tests {
                 assert!(!attribute.help.is_empty(), "{}.{}", def.name, attribute.name);
                 assert!(seen.insert(attribute.name), "{} has {} twice", def.name, attribute.name);
                 assert!(attributes::known(attribute.name).is_some(), "{} is not in attributes::ALL", attribute.name);
+                if let crate::attribute::Kind::TargetOf(kinds) = attribute.kind {
+                    assert!(kinds.iter().all(|kind| find(kind).is_some_and(|def| def.name == *kind)));
+                }
                 if let crate::attribute::Kind::Instances(of) = attribute.kind {
                     assert!(find(of).is_some_and(|def| def.name == of && has_wait_point(of)));
                 }

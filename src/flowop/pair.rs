@@ -1,4 +1,5 @@
-//! What the flowops share that make a name for a file that is there: the file, and an entry that does not exist.
+//! What the flowops share that make a name for a file that is there, or for its copy: the file, and an entry that does
+//! not exist.
 //!
 //! Two claims are needed, often on one set that many threads work on. A thread waits for the entry while it holds
 //! nothing, and never for the file while it holds the entry: where no file can be had at this moment it gives the entry
@@ -44,6 +45,11 @@ impl Pair {
         (self.source, self.set)
     }
 
+    /// The nominal size of the file, in bytes.
+    pub(super) fn size(&self, thread: &Thread<'_>) -> u64 {
+        self.at.map_or(0, |(from, _)| thread.sets[from.set].pool.size(from.entry))
+    }
+
     /// Claims an entry and a file, with their paths set.
     pub(super) fn claim(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
         self.at = None;
@@ -69,8 +75,8 @@ impl Pair {
         }
     }
 
-    /// The file has the entry's name too.
-    pub(super) fn linked(&self, thread: &Thread<'_>) {
+    /// The entry is there, of the file's size: a second name of it, or its copy.
+    pub(super) fn made(&self, thread: &Thread<'_>) {
         let Some((from, to)) = self.at else { return };
         let pool = &thread.sets[to.set].pool;
         pool.set_size(to.entry, thread.sets[from.set].pool.size(from.entry));

@@ -58,12 +58,7 @@ impl Transfer {
         // A random size may come out as 0; a request of nothing is none.
         let size = self.iosize.draw().max(1);
         self.place = if self.random {
-            let range = self.range(thread);
-            if size > range {
-                let file = thread.show_slot(self.slot);
-                let message = format!("iosize {size} is larger than the {range} bytes of {file} that may be used");
-                return Err(End::Failed(None, message));
-            }
+            let range = data::usable(thread, self.slot, self.range, size)?;
             Place::At(match &mut self.positions {
                 None => thread.random_offset(range, size),
                 // One that lies too far back for the file is the last block of 512 that has room for the request.
@@ -79,7 +74,7 @@ impl Transfer {
     /// Bytes from the start of the slot's file that are used.
     #[inline]
     pub(super) fn range(&self, thread: &Thread<'_>) -> u64 {
-        if self.range > 0 { self.range } else { thread.nominal_size(self.slot) }
+        data::used(thread, self.slot, self.range)
     }
 
     pub(super) fn describe(&self, what: &str, thread: &Thread<'_>) -> String {

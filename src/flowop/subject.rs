@@ -1,8 +1,8 @@
-//! The file of a flowop that looks at attributes or changes them: that of an open slot, else the next existing one, by its
-//! name.
+//! The file of a flowop that looks at attributes, or changes them or the size: that of an open slot, else the next
+//! existing one, by its name.
 
 use super::file::Choice;
-use super::{Build, End, FileRef, Thread, Turn};
+use super::{Build, End, FileRef, Slot, Thread, Turn};
 use crate::engine::Object;
 use crate::fileset::PathBuffer;
 
@@ -36,7 +36,8 @@ impl Subject {
         Subject { choice: Choice::new(build), at: At::Nothing, name, path: None }
     }
 
-    /// Chooses the file of the next operation; what was chosen is in use until [`Subject::release`].
+    /// Chooses the file of the next operation: that of the slot where the workload gives another than slot 0 and it is
+    /// open. What was chosen is in use until [`Subject::release`].
     #[inline]
     pub(super) fn choose(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
         self.at = At::Nothing;
@@ -47,6 +48,23 @@ impl Subject {
                 return Ok(Turn::Go);
             }
         }
+        self.choose_by_name(thread)
+    }
+
+    /// As [`Subject::choose`], but that of any slot that is open, as the flowops take it that read and write.
+    pub(super) fn choose_of_any_slot(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
+        self.at = At::Nothing;
+        let slot = self.choice.slot(thread);
+        let Slot { fd, file } = thread.slot(slot);
+        if fd.is_none() {
+            return self.choose_by_name(thread);
+        }
+        self.at = At::Slot(self.choice.check_set(thread, slot, file)?);
+        Ok(Turn::Go)
+    }
+
+    #[inline]
+    fn choose_by_name(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
         let file = self.choice.choose(thread)?;
         let set = &thread.sets[file.set];
         let path = self.path.get_or_insert_with(|| match self.name {

@@ -45,7 +45,7 @@ impl Flowop for SymLink {
 
     fn finish(&mut self, thread: &mut Thread<'_>, result: &Result<Moved, Broken>) {
         match result {
-            Ok(_) => self.pair.linked(thread),
+            Ok(_) => self.pair.made(thread),
             Err(_) => self.pair.give_back(thread),
         }
     }

@@ -1,6 +1,6 @@
 //! A place to try one flowop: a file set on the engine `fake`, a thread, and a run that says what the test says.
 
-use super::{Build, End, Flowop, Moved, OpenSet, OwnIo, Posted, RunState, Taken, Thread, Turn};
+use super::{Broken, Build, End, Flowop, Moved, OpenSet, OwnIo, Posted, RunState, Taken, Thread, Turn};
 use crate::attribute::{self, Attributes, Value, VariableId};
 use crate::engine::Clock;
 use crate::fileset::layout::NoVariables;
@@ -14,6 +14,9 @@ use rustix::fs::OFlags;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
+/// Of a submitted operation: the flowop's place, start, end, result.
+pub(super) type Completion = (usize, u64, u64, Result<Moved, Broken>);
+
 /// Answers of a run. Nobody else is in it: a wait that does not end at once lasts until the run is over.
 #[derive(Debug)]
 pub(super) struct TestRun {
@@ -25,6 +28,10 @@ pub(super) struct TestRun {
     /// Posts and room of two wait points: a flowop waits at the first, and acts on both.
     pub(super) points: RefCell<Vec<(u32, u32)>>,
     pub(super) said: RefCell<Vec<String>>,
+    /// Submitted operations that are complete.
+    pub(super) completed: RefCell<Vec<Completion>>,
+    /// What ends later is not counted.
+    pub(super) end_ns: u64,
 }
 
 impl Default for TestRun {
@@ -36,6 +43,8 @@ impl Default for TestRun {
             event_ns: None,
             points: RefCell::new(vec![(0, 0); 2]),
             said: RefCell::default(),
+            completed: RefCell::default(),
+            end_ns: u64::MAX,
         }
     }
 }
@@ -78,6 +87,13 @@ impl RunState for TestRun {
     }
     fn flowop_since_gate(&self, _: usize) -> (u64, Moved) {
         self.flowop
+    }
+    fn record_completion(&self, index: usize, start: u64, end: u64, result: &Result<Moved, Broken>) -> bool {
+        let within = end <= self.end_ns;
+        if within {
+            self.completed.borrow_mut().push((index, start, end, *result));
+        }
+        within
     }
     fn own_io(&self) -> OwnIo {
         self.own
@@ -168,7 +184,9 @@ impl Bench {
     pub(super) fn thread_with_memory(&self, memsize: u64) -> Thread<'_> {
         let (engine, clock) =
             (crate::engine::find("fake").unwrap().build)(&format!("other=0,{}", self.script)).unwrap();
-        Thread::new(engine, clock, &self.sets, &self.run, Seed::root(1), memsize, 0, 1).unwrap()
+        let mut thread = Thread::new(engine, clock, &self.sets, &self.run, Seed::root(1), memsize, 0, 1).unwrap();
+        thread.expect_outstanding(8).unwrap();
+        thread
     }
 
     pub(super) fn flowop(&self, kind: &str, written: &str) -> Box<dyn Flowop> {
@@ -253,6 +271,7 @@ pub(super) fn flowop(
     let sampler = &|id: VariableId, seed| variables[id.0 as usize].sampler(seed).unwrap();
     let mut build = Build {
         name: &format!("{kind}1"),
+        index: 7,
         attributes: &attributes,
         target,
         wait_point: Some(0),
@@ -266,9 +285,10 @@ pub(super) fn flowop(
 /// One turn as the threadflow does it.
 pub(super) fn step(flowop: &mut Box<dyn Flowop>, thread: &mut Thread<'_>) -> Result<(Turn, Moved), End> {
     let turn = flowop.prepare(thread)?;
-    if turn != Turn::Go {
+    if !matches!(turn, Turn::Go | Turn::Submit) {
         return Ok((turn, Moved::NONE));
     }
+    thread.submitted_ns = thread.clock.now();
     let result = flowop.execute(thread);
     flowop.finish(thread, &result);
     match result {

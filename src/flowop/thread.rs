@@ -1,6 +1,7 @@
 //! What a flowop sees of the thread that runs it: slots, file sets, buffer, engine.
 
-use super::{End, Moved};
+use super::outstanding::Outstanding;
+use super::{Broken, End, Moved};
 use crate::engine::{Clock, Engine, Request};
 use crate::fileset::pool::{Entries, Pick, Pool, Rotor};
 use crate::fileset::{Content, PathBuffer, Stream};
@@ -168,6 +169,9 @@ pub trait RunState {
     fn await_events(&self, clock: &Clock, taken: Taken) -> bool;
     /// Operations and bytes of one flowop of this thread, since the measurement began.
     fn flowop(&self, index: usize) -> (u64, Moved);
+    /// Counts an operation that a flowop of this thread had submitted, with when it was and when it ended, in nanoseconds
+    /// of the thread's clock; false where that is not within the measured window.
+    fn record_completion(&self, index: usize, start: u64, end: u64, result: &Result<Moved, Broken>) -> bool;
     /// I/O operations and bytes of all threads of all processes, since the measurement began.
     fn all_io(&self) -> (u64, u64);
     /// Operations and bytes of one flowop of this thread, since the gate: a new measurement does not set it back.
@@ -221,7 +225,13 @@ pub struct Thread<'r> {
     pub memory: AlignedBuffer,
     /// Files opened on behalf of the flowop at hand; the threadflow counts and clears it.
     pub auto_opens: u64,
+    /// When the operation that is submitted now began; the threadflow sets it.
+    pub submitted_ns: u64,
+    /// Operations that were submitted and are not booked yet.
+    pub(super) outstanding: Outstanding,
     slots: Vec<Slot>,
+    /// How often each slot was set.
+    changes: Vec<u64>,
     next_slot: usize,
     /// By set.
     places: Vec<Place>,
@@ -254,7 +264,10 @@ impl<'r> Thread<'r> {
             random: seed.child("offsets").generator(),
             memory: AlignedBuffer::new(0)?,
             auto_opens: 0,
+            submitted_ns: 0,
+            outstanding: Outstanding::new(seed.child("submitted").generator()),
             slots: vec![Slot::default(); slots.max(ROTATION + 1)],
+            changes: vec![0; slots.max(ROTATION + 1)],
             next_slot: ROTATION,
             places: sets
                 .iter()
@@ -301,6 +314,13 @@ impl<'r> Thread<'r> {
     #[inline]
     pub fn set_slot(&mut self, slot: usize, value: Slot) {
         self.slots[slot] = value;
+        self.changes[slot] += 1;
+    }
+
+    /// A number that is another one after each open into this slot.
+    #[inline]
+    pub fn slot_serial(&self, slot: usize) -> u64 {
+        self.changes[slot]
     }
 
     /// Slots with an open file of a set.
@@ -532,7 +552,7 @@ impl<'r> Thread<'r> {
         self.sets[file.set].pool.files().release(file.entry);
     }
 
-    /// Closes what the thread left open, so that files it had open may be deleted by others.
+    /// Closes what the thread left open, of which no operation is under way any more, so that files it had open may be deleted by others.
     pub fn close_all(&mut self) {
         for slot in 0..self.slots.len() {
             if let Some(fd) = self.slots[slot].fd.take() {
@@ -566,6 +586,14 @@ impl<'r> Thread<'r> {
     pub fn renew(&mut self, slot: usize, data: &Range<usize>) {
         if let Some(stream) = self.slots[slot].file.and_then(|file| self.places[file.set].content.as_mut()) {
             stream.fill(&mut self.memory[data.clone()]);
+        }
+    }
+
+    /// As [`Thread::renew`], of memory that is the operation's own.
+    #[inline]
+    pub(super) fn renew_submitted(&mut self, slot: usize, len: usize) {
+        if let Some(stream) = self.slots[slot].file.and_then(|file| self.places[file.set].content.as_mut()) {
+            stream.fill(&mut self.outstanding.next_memory()[..len]);
         }
     }
 

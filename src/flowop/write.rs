@@ -1,8 +1,8 @@
 //! `write`: one request of iosize bytes.
 
-use super::data::{self, Place};
+use super::data::{self, Lap, Place};
 use super::read::Transfer;
-use super::{Broken, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "write",
@@ -33,26 +33,6 @@ struct Write {
     lap: Option<Lap>,
 }
 
-/// A place in a file that is its own, so that other flowops of the same slot do not move it.
-#[derive(Default)]
-struct Lap {
-    file: Option<FileRef>,
-    next: u64,
-}
-
-impl Lap {
-    /// The place of the next `len` bytes of the slot's file, and how many of them fit before its end.
-    fn step(&mut self, file: Option<FileRef>, len: u64, range: u64) -> (u64, u64) {
-        if self.file != file || self.next >= range {
-            *self = Lap { file, next: 0 };
-        }
-        let at = self.next;
-        let len = len.min(range - at);
-        self.next += len;
-        (at, len)
-    }
-}
-
 impl Flowop for Write {
     #[inline]
     fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
@@ -68,7 +48,7 @@ impl Flowop for Write {
                 }
                 range => range,
             };
-            let (at, len) = lap.step(thread.slot(slot).file, len, range);
+            let (at, len) = lap.part(thread.slot_serial(slot), len, range);
             self.transfer.place = Place::At(at);
             self.transfer.data.end = self.transfer.data.start + len as usize;
         }
@@ -120,6 +100,12 @@ mod tests {
         assert_eq!(places, [place(4096, 0), place(4096, 4096), place(1808, 8192), place(4096, 0), place(4096, 4096)]);
         // In another file it begins anew.
         bench.step(&mut bench.flowop("closefile", ""), &mut thread).unwrap();
+        bench.step(&mut write, &mut thread).unwrap();
+        assert_eq!(write.describe(&thread), "write of 4096 bytes at 0 of fs/00000001/00000002");
+        // In the same one too, where it was opened again.
+        bench.step(&mut write, &mut thread).unwrap();
+        bench.step(&mut bench.flowop("closefile", ""), &mut thread).unwrap();
+        bench.step(&mut bench.flowop("openfile", "filename=fs,indexed=1"), &mut thread).unwrap();
         bench.step(&mut write, &mut thread).unwrap();
         assert_eq!(write.describe(&thread), "write of 4096 bytes at 0 of fs/00000001/00000002");
         let mut short = bench.flowop("write", "filename=fs,iosize=4k,wrap,workingset=6k");

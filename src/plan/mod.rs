@@ -256,6 +256,11 @@ impl ThreadPlan {
     pub fn opens_direct(&self, slot: u64) -> bool {
         self.flowops.iter().any(|f| f.attributes.number("fd") == slot && f.attributes.flag("directio"))
     }
+
+    /// Most operations that it may have under way beside itself; 0 where no flowop submits any.
+    pub fn outstanding(&self) -> u64 {
+        self.flowops.iter().map(|f| f.attributes.number("outstanding")).max().unwrap_or(0)
+    }
 }
 
 /// A step of a thread's round.
@@ -314,6 +319,11 @@ impl FlowopPlan {
     /// Where the plan was made by another version with other flowops.
     pub fn def(&self) -> &'static crate::flowop::FlowopDef {
         crate::flowop::find(&self.kind).expect("a plan names flowops of the list")
+    }
+
+    /// False where it goes through the page cache however its file was opened: what is mapped does.
+    pub fn may_be_direct(&self) -> bool {
+        self.def().attributes().any(|def| def.name == "directio")
     }
 }
 

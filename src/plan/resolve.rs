@@ -880,6 +880,9 @@ impl<'a> Resolver<'a, '_> {
             ));
         }
         self.check_memory(&attributes, &flowops);
+        if flowops.len() == names.len() {
+            self.check_targets(&flowops);
+        }
         let slots = flowops
             .iter()
             .map(|f: &FlowopPlan| f.attributes.number("fd").max(f.attributes.number("srcfd")) as u32 + 1)
@@ -909,12 +912,39 @@ impl<'a> Resolver<'a, '_> {
             else {
                 continue;
             };
-            if *iosize > memsize {
+            let in_memory = attribute::find(flowop.def().attributes(), "iosize").is_some_and(|def| def.in_memory);
+            if *iosize > memsize && in_memory {
                 let message =
                     format!("{}: an iosize of {iosize} does not fit the thread's memsize of {memsize}", flowop.name);
                 self.push(
                     Diagnostic::error(place, message, "larger than memsize").also(span, "the memory of each thread"),
                 );
+            }
+        }
+    }
+
+    /// Refuses targets that are flowops of another type than is needed, and warns where there is none of that.
+    fn check_targets(&mut self, flowops: &[FlowopPlan]) {
+        for flowop in flowops {
+            for def in flowop.def().attributes() {
+                let Kind::TargetOf(kinds) = def.kind else { continue };
+                let Some(at) = flowop.target else {
+                    if let Some(span) = flowop.attributes.span("name")
+                        && !flowops.iter().any(|other| kinds.contains(&other.kind.as_str()))
+                    {
+                        let kinds = kinds.join(" or ");
+                        let message = format!("{} has nothing to do: its thread has no flowop {kinds}", flowop.name);
+                        self.push(Diagnostic::warning(span, message, "no effect"));
+                    }
+                    continue;
+                };
+                let target = &flowops[at as usize];
+                if let Some(span) = flowop.attributes.span(def.name)
+                    && !kinds.contains(&target.kind.as_str())
+                {
+                    let message = format!("'{}' is a flowop {}, not {}", target.name, target.kind, kinds.join(" or "));
+                    self.push(Diagnostic::error(span, message, format!("expected {}", def.kind.expected())));
+                }
             }
         }
     }
@@ -1000,7 +1030,7 @@ impl<'a> Resolver<'a, '_> {
                     None => self.unknown_fileset(set.clone(), value.span),
                 }
             }
-            if let (Kind::Target, Typed::Text(wanted)) = (attribute_def.kind, &value.value) {
+            if let (Kind::Target | Kind::TargetOf(_), Typed::Text(wanted)) = (attribute_def.kind, &value.value) {
                 target = find_target(names, prefix, wanted);
                 if target.is_none() {
                     let diagnostic = Diagnostic::error(
@@ -1124,9 +1154,6 @@ impl<'a> Resolver<'a, '_> {
             // It may be a composite of a text that could not be read.
             return;
         }
-        if flowop::PLANNED.contains(&kind.value.as_str()) {
-            return self.push(Diagnostic::not_supported(kind.span, format!("the flowop '{}'", kind.value)));
-        }
         let composites: Vec<String> = self.composites.keys().cloned().collect();
         let built_in = flowop::FLOWOPS.iter().flat_map(|def| std::iter::once(&def.name).chain(def.aliases)).copied();
         let known = built_in.chain(composites.iter().map(String::as_str));
@@ -1176,6 +1203,15 @@ impl<'a> Resolver<'a, '_> {
             Some(set) => vec![set as u32],
             None => of_slot.into_iter().flatten().copied().collect(),
         };
+        let copies = def.class == FlowopClass::Write && attribute::find(def.attributes(), "source").is_some();
+        let source = attributes.fileset("source").or_else(|| attributes.fileset("filesetname"));
+        if let (Some(source), true) = (source, copies) {
+            let spec = &self.specs[source];
+            if spec.writeonly && !spec.readonly {
+                let message = format!("{} {name} reads, and the fileset '{}' is writeonly", def.name, spec.name);
+                self.push(Diagnostic::error(span, message, "reads a writeonly fileset"));
+            }
+        }
         for set in sets {
             let spec = &self.specs[set as usize];
             let (word, does) = match (def.effect, def.class) {

@@ -11,7 +11,7 @@ use std::io::{Error, ErrorKind, Read, Result as IoResult};
 use std::path::Path;
 
 /// Borrows a descriptor number for one call.
-fn borrow(fd: i32) -> Result<BorrowedFd<'static>, Errno> {
+pub(super) fn borrow(fd: i32) -> Result<BorrowedFd<'static>, Errno> {
     if fd < 0 {
         return Err(Errno::BADF);
     }
@@ -172,6 +172,42 @@ pub fn get_attribute(fd: i32, name: &CStr, buffer: &mut [u8]) -> Result<usize, E
 /// Of the call.
 pub fn list_attributes(fd: i32, buffer: &mut [u8]) -> Result<usize, Errno> {
     rustix::fs::flistxattr(borrow(fd)?, buffer)
+}
+
+/// ftruncate(2).
+///
+/// # Errors
+///
+/// Of the call.
+pub fn truncate(fd: i32, size: u64) -> Result<(), Errno> {
+    rustix::fs::ftruncate(borrow(fd)?, size)
+}
+
+/// fallocate(2).
+///
+/// # Errors
+///
+/// Of the call.
+pub fn allocate(fd: i32, flags: rustix::fs::FallocateFlags, offset: u64, len: u64) -> Result<(), Errno> {
+    rustix::fs::fallocate(borrow(fd)?, flags, offset, len)
+}
+
+/// flock(2).
+///
+/// # Errors
+///
+/// Of the call.
+pub fn lock(fd: i32, operation: rustix::fs::FlockOperation) -> Result<(), Errno> {
+    rustix::fs::flock(borrow(fd)?, operation)
+}
+
+/// copy_file_range(2) from and to the current positions; the bytes copied, 0 at the end.
+///
+/// # Errors
+///
+/// Of the call.
+pub fn copy(from: i32, to: i32, len: usize) -> Result<usize, Errno> {
+    rustix::fs::copy_file_range(borrow(from)?, None, borrow(to)?, None, len)
 }
 
 #[cfg(test)]

@@ -5,11 +5,13 @@ mod buffer;
 pub mod clock;
 mod errno;
 pub mod files;
+mod mapping;
 pub mod process;
 mod region;
 
 pub use buffer::AlignedBuffer;
 pub use errno::{describe, errno_name};
+pub use mapping::Mapping;
 pub use region::Region;
 
 /// Bytes that end in a NUL and hold no other, as a C string. Looking for the NUL anew would cost more than a path of
