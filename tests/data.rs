@@ -266,3 +266,20 @@ fn holes_are_found_and_a_whole_file_system_is_flushed() {
     assert_eq!(["hole", "data", "sync"].map(|name| outcome.ops(name)), [2, 20, 1]);
     assert_eq!(outcome.flowop("sync")["class"], "metadata");
 }
+
+/// What was submitted in the warm-up is of no measurement, whenever it ends.
+#[test]
+fn operations_under_way_when_the_warm_up_ends_do_not_count() {
+    let text = "define file name=f,path=$dir,size=1m,prealloc\n\
+        define process name=p { thread name=t {\n\
+        flowop aiowrite name=w,filename=f,iosize=4k,random\n flowop aiowait name=a,value=0 } }\n\
+        warmup 1050us\nrun 10ms";
+    let outcome = Bench::new(text).args(["--engine", "fake:write=100us,other=1us"]).run();
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let run = outcome.only_run();
+    let write = &run["flowops"][0];
+    // The file is opened in 1 us; the eleventh write begins at 1001 us and is of the warm-up.
+    assert_eq!((&write["ops"], &write["bytes_written"]), (&99.into(), &(99 * 4096).into()), "{run}");
+    let latency = &write["latency_ns"];
+    assert_eq!((&latency["min"], &latency["max"]), (&100_000.into(), &100_000.into()));
+}
