@@ -3,7 +3,7 @@
 use super::exit::{self, Exit};
 use super::{Parameters, complain, library, say};
 use crate::diagnostic::Diagnostics;
-use crate::plan::{Options, Plan};
+use crate::plan::{Options, Plan, forecast};
 use crate::source::SourceFile;
 use crate::{plan, syntax};
 use clap::Args;
@@ -26,6 +26,13 @@ pub(super) fn resolve(file: &SourceFile, options: &Options) -> (Option<Plan>, Di
     (plan, diagnostics)
 }
 
+/// Adds what is certain to go wrong in a run, each at its place.
+pub(super) fn warn(plan: &Plan, diagnostics: &mut Diagnostics) {
+    for finding in forecast::certain(plan) {
+        finding.diagnostic().into_iter().for_each(|diagnostic| diagnostics.push(diagnostic));
+    }
+}
+
 pub(super) fn run(args: &CheckArgs) -> Exit {
     let options = match args.parameters.plan_options(true) {
         Ok(options) => options,
@@ -38,7 +45,10 @@ pub(super) fn run(args: &CheckArgs) -> Exit {
     for name in &args.files {
         match library::load(name) {
             Ok(file) => {
-                let (_, diagnostics) = resolve(&file, &options);
+                let (plan, mut diagnostics) = resolve(&file, &options);
+                if let Some(plan) = plan {
+                    warn(&plan, &mut diagnostics);
+                }
                 say(&diagnostics.render(&file, args.parameters.colored()));
                 if diagnostics.has_errors() {
                     outcome = exit::USAGE;

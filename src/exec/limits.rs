@@ -3,6 +3,7 @@
 
 use crate::plan::RunPlan;
 use crate::record::{counters, memory};
+use serde::Serialize;
 use std::fs;
 
 /// Memory mappings of one thread: its stack and guard page, its signal stack and guard page, its buffer.
@@ -16,62 +17,130 @@ const BYTES_PER_PROCESS: u64 = 2 << 20;
 /// Pages of a histogram that a flowop's latencies usually fall into.
 const BYTES_PER_FLOWOP: u64 = 12 << 10;
 
-/// Why the run cannot be done here; empty where it can.
-pub(super) fn objections(run: &RunPlan, one_process: bool) -> Vec<String> {
-    let mut found = Vec::new();
-    let threads = run.thread_count();
-    let processes = if one_process { 1 } else { run.process_count() };
-    let most_in_one =
-        if one_process { threads } else { run.processes.iter().map(|p| p.thread_count()).max().unwrap_or(0) };
-    if let Some(maps) = number("/proc/sys/vm/max_map_count") {
-        let possible = maps.saturating_sub(MAPS_OF_PROCESS) / MAPS_PER_THREAD;
-        if most_in_one > possible {
-            found.push(format!(
-                "{most_in_one} threads in one process are asked for, and {possible} are possible (vm.max_map_count is {maps})"
-            ));
-        }
-    }
-    let tasks = threads.saturating_add(processes);
-    for (limit, name) in task_limits() {
-        if tasks > limit {
-            found.push(format!(
-                "{} in {} are asked for, and {limit} tasks are possible ({name})",
-                count(threads, "thread", "threads"),
-                count(processes, "process", "processes"),
-            ));
-        }
-    }
-    let buffers: u64 = sum(run, |thread| thread.memsize);
-    let flowops: u64 = sum(run, |thread| thread.flowops.len() as u64);
-    let needed = buffers
-        .saturating_add(threads.saturating_mul(BYTES_PER_THREAD))
-        .saturating_add(processes.saturating_mul(BYTES_PER_PROCESS))
-        .saturating_add(flowops.saturating_mul(BYTES_PER_FLOWOP));
-    if let Some(available) = memory("MemAvailable")
-        && needed > available
-    {
-        found.push(format!(
-            "the workers need about {} of memory ({} of it buffers, memsize), and {} are available",
-            crate::units::bytes(needed),
-            crate::units::bytes(buffers),
-            crate::units::bytes(available),
-        ));
-    }
-    let shared = flowops.saturating_mul(counters::FLOWOP_BYTES as u64);
-    if shared > 1 << 46 {
-        found.push(format!("the counters of {threads} threads do not fit an address space"));
-    }
-    if !one_process {
+/// Threads and processes that are possible.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Tasks {
+    /// How many more.
+    pub possible: u64,
+    /// Whose limit it is.
+    pub limit: &'static str,
+}
+
+/// What a run needs of the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Needs {
+    /// OS processes, the controller not counted.
+    pub processes: u64,
+    /// Threads of all of them.
+    pub threads: u64,
+    /// Threads of the process with the most.
+    pub threads_in_one: u64,
+    /// Memory mappings of that process, about.
+    pub maps: u64,
+    /// How many are possible (vm.max_map_count), where that is known.
+    pub maps_possible: Option<u64>,
+    /// Threads and processes that are possible, by whose limit.
+    pub tasks_possible: Vec<Tasks>,
+    /// Bytes of the threads' buffers, as far as memsize says.
+    #[serde(rename = "buffer_bytes")]
+    pub buffers: u64,
+    /// Bytes of stacks and bookkeeping of threads and processes, about.
+    #[serde(rename = "stack_bytes")]
+    pub stacks: u64,
+    /// Bytes of counters and histograms that are used, about.
+    #[serde(rename = "histogram_bytes")]
+    pub histograms: u64,
+    /// Bytes of memory that are available.
+    #[serde(rename = "available_bytes")]
+    pub available: Option<u64>,
+    /// Bytes of address space of the counters, most of which cost nothing.
+    #[serde(rename = "counter_address_bytes")]
+    pub counters: u64,
+    /// Processes that can be watched: a descriptor each.
+    pub processes_possible: Option<u64>,
+    /// Descriptors that one process may have open.
+    pub descriptors_possible: u64,
+}
+
+impl Needs {
+    pub(super) fn of(run: &RunPlan, one_process: bool) -> Self {
+        let threads = run.thread_count();
+        let processes = if one_process { 1 } else { run.process_count() };
+        let threads_in_one =
+            if one_process { threads } else { run.processes.iter().map(|p| p.thread_count()).max().unwrap_or(0) };
+        let flowops: u64 = sum(run, |thread| thread.flowops.len() as u64);
         let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX);
-        // A descriptor watches each process; a few are the controller's own.
-        let possible = files.saturating_sub(32);
-        if processes > possible {
+        Needs {
+            processes,
+            threads,
+            threads_in_one,
+            maps: threads_in_one.saturating_mul(MAPS_PER_THREAD).saturating_add(MAPS_OF_PROCESS),
+            maps_possible: number("/proc/sys/vm/max_map_count"),
+            tasks_possible: task_limits(),
+            buffers: sum(run, |thread| thread.memsize),
+            stacks: threads
+                .saturating_mul(BYTES_PER_THREAD)
+                .saturating_add(processes.saturating_mul(BYTES_PER_PROCESS)),
+            histograms: flowops.saturating_mul(BYTES_PER_FLOWOP),
+            available: memory("MemAvailable"),
+            counters: flowops.saturating_mul(counters::FLOWOP_BYTES as u64),
+            // A descriptor watches each process; a few are the controller's own.
+            processes_possible: (!one_process).then(|| files.saturating_sub(32)),
+            descriptors_possible: files,
+        }
+    }
+
+    /// Bytes of memory in all.
+    pub fn memory(&self) -> u64 {
+        self.buffers.saturating_add(self.stacks).saturating_add(self.histograms)
+    }
+
+    /// Why the run cannot be done here; empty where it can.
+    pub fn objections(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        let Needs { processes, threads, threads_in_one, .. } = *self;
+        if let Some(maps) = self.maps_possible {
+            let possible = maps.saturating_sub(MAPS_OF_PROCESS) / MAPS_PER_THREAD;
+            if threads_in_one > possible {
+                found.push(format!(
+                    "{threads_in_one} threads in one process are asked for, and {possible} are possible (vm.max_map_count is {maps})"
+                ));
+            }
+        }
+        let tasks = threads.saturating_add(processes);
+        for Tasks { possible: limit, limit: name } in &self.tasks_possible {
+            if tasks > *limit {
+                found.push(format!(
+                    "{} in {} are asked for, and {limit} tasks are possible ({name})",
+                    count(threads, "thread", "threads"),
+                    count(processes, "process", "processes"),
+                ));
+            }
+        }
+        let needed = self.memory();
+        if let Some(available) = self.available
+            && needed > available
+        {
+            found.push(format!(
+                "the workers need about {} of memory ({} of it buffers, memsize), and {} are available",
+                crate::units::bytes(needed),
+                crate::units::bytes(self.buffers),
+                crate::units::bytes(available),
+            ));
+        }
+        if self.counters > 1 << 46 {
+            found.push(format!("the counters of {threads} threads do not fit an address space"));
+        }
+        if let Some(possible) = self.processes_possible
+            && processes > possible
+        {
+            let files = self.descriptors_possible;
             found.push(format!(
                 "{processes} processes are asked for, and {possible} can be watched ({files} open files)"
             ));
         }
+        found
     }
-    found
 }
 
 fn count(n: u64, one: &str, many: &str) -> String {
@@ -92,7 +161,7 @@ fn sum(run: &RunPlan, of: impl Fn(&crate::plan::ThreadPlan) -> u64) -> u64 {
 }
 
 /// Tasks that may still be started, by whose limit.
-fn task_limits() -> Vec<(u64, &'static str)> {
+fn task_limits() -> Vec<Tasks> {
     let mut limits = Vec::new();
     let running = fs::read_to_string("/proc/loadavg")
         .ok()
@@ -102,15 +171,16 @@ fn task_limits() -> Vec<(u64, &'static str)> {
         [("/proc/sys/kernel/threads-max", "kernel.threads-max"), ("/proc/sys/kernel/pid_max", "kernel.pid_max")]
     {
         if let Some(limit) = number(path) {
-            limits.push((limit.saturating_sub(running), name));
+            limits.push(Tasks { possible: limit.saturating_sub(running), limit: name });
         }
     }
     let user = rustix::process::getrlimit(rustix::process::Resource::Nproc);
     if let (Some(limit), false) = (user.current, rustix::process::geteuid().is_root()) {
-        limits.push((limit, "ulimit -u"));
+        limits.push(Tasks { possible: limit, limit: "ulimit -u" });
     }
     if let Some((limit, current)) = cgroup_pids() {
-        limits.push((limit.saturating_sub(current), "pids.max of the control group"));
+        let possible = limit.saturating_sub(current);
+        limits.push(Tasks { possible, limit: "pids.max of the control group" });
     }
     limits
 }
@@ -142,6 +212,10 @@ fn number(path: &str) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::plan::{ProcessPlan, QuitMode, ThreadPlan};
+
+    fn objections(run: &RunPlan, one_process: bool) -> Vec<String> {
+        Needs::of(run, one_process).objections()
+    }
 
     fn run(processes: u32, threads: u32, memsize: u64) -> RunPlan {
         let thread = ThreadPlan {

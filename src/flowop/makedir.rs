@@ -1,7 +1,8 @@
 //! `makedir`: makes a leaf directory.
 
 use super::{
-    Amount, Broken, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes,
+    Acts, Amount, Broken, Effect, End, EntryUse, FileRef, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn,
+    attributes,
 };
 
 pub(super) static DEF: FlowopDef = FlowopDef {
@@ -9,6 +10,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Metadata,
     effect: Effect::Names,
+    acts: Acts { entry: EntryUse::Makes(Kind::Leafdir), ..Acts::NOTHING },
     summary: "makes the next leaf directory of the set that does not exist",
     attributes: &[attributes::SET, attributes::INDEX],
     build: |build| {

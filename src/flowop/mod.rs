@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
+mod acts;
 pub mod attributes;
 mod data;
 mod file;
@@ -20,7 +21,8 @@ mod pacing;
 mod testing;
 mod thread;
 
-pub use thread::{FileRef, Kind, OpenSet, OwnIo, Posted, RunState, Slot, Thread};
+pub use acts::{Acts, DataUse, EntryUse, Pace, Paid, SlotUse};
+pub use thread::{DIRECT_ALIGNMENT, FileRef, Kind, OpenSet, OwnIo, Posted, RunState, Slot, Thread};
 
 mod appendfile;
 mod appendfilerand;
@@ -146,6 +148,8 @@ pub struct FlowopDef {
     pub class: FlowopClass,
     /// For the checks.
     pub effect: Effect,
+    /// For the forecast.
+    pub acts: Acts,
     /// One line for people.
     pub summary: &'static str,
     /// What it honours, in groups. [`attributes::COMMON`] is added to each.

@@ -1,7 +1,9 @@
 //! `statfile`: reads the attributes of a file.
 
 use super::file::Choice;
-use super::{Broken, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{
+    Acts, Broken, Effect, End, EntryUse, FileRef, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes,
+};
 use crate::engine::Request;
 
 pub(super) static DEF: FlowopDef = FlowopDef {
@@ -9,6 +11,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
+    acts: Acts { entry: EntryUse::Takes, ..Acts::NOTHING },
     summary: "reads the attributes of the file open in a slot, or of the next existing file",
     attributes: &[attributes::SLOT, attributes::FILE, attributes::INDEX],
     build: |build| Box::new(StatFile { choice: Choice::new(build), at: At::Nothing }),

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 
 mod composite;
 pub mod entity;
+pub mod forecast;
 mod resolve;
 mod scope;
 

@@ -8,6 +8,8 @@ pub mod json;
 mod table;
 mod text;
 
+pub use table::Table;
+
 /// A form in which a record is shown.
 #[derive(Debug)]
 pub struct RendererDef {
