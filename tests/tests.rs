@@ -9,6 +9,7 @@ mod docs;
 mod exact;
 mod layers;
 mod library;
+mod plan;
 mod real;
 mod regressions;
 mod signals;

@@ -144,7 +144,7 @@ pub fn forecast(plan: &Plan, sizes: &[Sizes], means: &mut Means<'_>) -> Vec<RunF
     plan.runs()
         .map(|run| {
             let forecast = forecast_run(plan, run, sizes, means, &earlier);
-            earlier.add(plan, run, means);
+            earlier.add(run);
             forecast
         })
         .collect()
@@ -167,6 +167,7 @@ fn forecast_run(
 ) -> RunForecast {
     let rounds = round::rounds(run, means);
     let walks: Vec<slots::Walk> = rounds.iter().map(|round| slots::walk(plan, run, round)).collect();
+    let all = findings::Counted::of(&rounds);
     let mut threads = Vec::new();
     let (mut total, mut findings, mut cached_reads) = (Mix::default(), Vec::new(), false);
     for (round, walk) in rounds.iter().zip(&walks) {
@@ -178,7 +179,7 @@ fn forecast_run(
         threads.push(thread);
         findings.extend(walk.findings.iter().cloned());
         findings::of_sizes(plan, round, walk, sizes, &mut findings);
-        findings::of_ends(run, &rounds, round, &mut findings);
+        findings::of_ends(run, &all, round, &mut findings);
     }
     waits::findings(&rounds, &mut findings);
     entries::findings(plan, run, &rounds, &walks, &threads, earlier, &mut findings);
@@ -218,7 +219,7 @@ fn thread_forecast(
         process: round.process.name.clone(),
         thread: round.thread.name.clone(),
         instances: round.instances,
-        events: if paced { events(round, &flowops) } else { 0.0 },
+        events: if paced { events(round, &flowops, &mix) } else { 0.0 },
         flowops,
         round: mix,
         descriptors: slots::descriptors(round.thread),
@@ -226,30 +227,27 @@ fn thread_forecast(
 }
 
 /// Events that a round takes: each limiter is paid on its own account.
-fn events(round: &Round<'_>, flowops: &[FlowopForecast]) -> f64 {
-    let data = |flowop: &FlowopForecast| matches!(flowop.class, FlowopClass::Read | FlowopClass::Write);
-    let of = |limiter: usize| {
-        let plan = &round.thread.flowops[limiter];
-        let Pace::Limits(paid) = plan.def().acts.pace else { return 0.0 };
-        let watched: Vec<&FlowopForecast> = match plan.target {
-            Some(target) => vec![&flowops[target as usize]],
-            None => flowops.iter().filter(|flowop| flowop.class.is_io()).collect(),
+fn events(round: &Round<'_>, flowops: &[FlowopForecast], mix: &Mix) -> f64 {
+    let of = |(at, limiter): (usize, &crate::plan::FlowopPlan)| {
+        let Pace::Limits(paid) = limiter.def().acts.pace else { return 0.0 };
+        let turns = flowops[at].ops_per_round;
+        let (ops, data_ops, bytes) = match limiter.target.map(|target| &flowops[target as usize]) {
+            Some(target) => {
+                let ops = target.ops_per_round;
+                (ops, ops, ops * target.bytes_per_op)
+            }
+            None => (mix.ops(), mix.reads + mix.writes, mix.bytes_read + mix.bytes_written),
         };
-        let targeted = plan.target.is_some();
         match paid {
-            Paid::Turn => flowops[limiter].ops_per_round,
-            _ if flowops[limiter].ops_per_round == 0.0 => 0.0,
-            Paid::Operation => watched.iter().map(|flowop| flowop.ops_per_round).sum(),
-            Paid::DataOperation => {
-                watched.iter().filter(|flowop| targeted || data(flowop)).map(|flowop| flowop.ops_per_round).sum()
-            }
-            Paid::Mebibyte => {
-                let bytes: f64 = watched.iter().map(|flowop| flowop.ops_per_round * flowop.bytes_per_op).sum();
-                bytes / f64::from(1 << 20)
-            }
+            Paid::Turn => turns,
+            // However often it comes to its turn, it is paid for what was done since.
+            _ if turns == 0.0 => 0.0,
+            Paid::Operation => ops,
+            Paid::DataOperation => data_ops,
+            Paid::Mebibyte => bytes / f64::from(1 << 20),
         }
     };
-    (0..flowops.len()).map(of).sum()
+    round.thread.flowops.iter().enumerate().map(of).sum()
 }
 
 fn limit(run: &RunPlan, threads: &[ThreadForecast]) -> Option<Limit> {

@@ -2,13 +2,13 @@
 
 use super::ThreadForecast;
 use super::findings::{Finding, FindingKind, Weight};
-use super::round::{Means, Round, iters, nodes, rounds};
+use super::round::{Round, iters, nodes};
 use super::slots::{Touch, Walk};
 use crate::attribute::{Quantity, Typed};
 use crate::flowop::{EntryUse, FlowopDef, Kind, Pace};
 use crate::plan::{FlowopPlan, Node, Plan, QuitMode, RunPlan, ThreadPlan};
 use crate::units;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What earlier runs of the same workload have made or removed: a later run does not start from the plan's numbers.
 #[derive(Debug, Default)]
@@ -17,13 +17,14 @@ pub(super) struct Earlier {
 }
 
 impl Earlier {
-    pub(super) fn add(&mut self, plan: &Plan, run: &RunPlan, means: &mut Means<'_>) {
-        for round in rounds(run, means) {
-            for flowop in &round.thread.flowops {
-                match (changes(flowop.def()), sets(plan, round.thread, flowop)) {
-                    (Some((kind, _)), sets) => self.changed.extend(sets.map(|set| (set, kind == Kind::Leafdir))),
-                    (None, _) => {}
-                }
+    pub(super) fn add(&mut self, run: &RunPlan) {
+        for thread in run.processes.iter().flat_map(|process| &process.threads) {
+            let named = sets_of(thread);
+            for flowop in &thread.flowops {
+                let Some((kind, _)) = changes(flowop.def()) else { continue };
+                let own = flowop.attributes.fileset("filesetname");
+                let sets = own.map_or_else(|| named.clone(), |own| BTreeSet::from([own]));
+                self.changed.extend(sets.into_iter().map(|set| (set, kind == Kind::Leafdir)));
             }
         }
     }
@@ -38,13 +39,9 @@ fn changes(def: &FlowopDef) -> Option<(Kind, bool)> {
     }
 }
 
-/// Sets that a flowop may mean: the one it names, else all that its thread names.
-fn sets<'a>(plan: &'a Plan, thread: &'a ThreadPlan, flowop: &'a FlowopPlan) -> impl Iterator<Item = usize> + 'a {
-    let named = |flowop: &FlowopPlan| flowop.attributes.fileset("filesetname");
-    (0..plan.filesets.len()).filter(move |set| match named(flowop) {
-        Some(own) => own == *set,
-        None => thread.flowops.iter().any(|other| named(other) == Some(*set)),
-    })
+/// Sets that the flowops of a thread name: one that names none may mean each.
+fn sets_of(thread: &ThreadPlan) -> BTreeSet<usize> {
+    thread.flowops.iter().filter_map(|flowop| flowop.attributes.fileset("filesetname")).collect()
 }
 
 /// A flowop that makes or removes entries of a set.
@@ -61,7 +58,6 @@ struct Change<'p> {
 
 /// A set and a kind of its entries.
 struct Stock<'p> {
-    set: usize,
     kind: Kind,
     name: &'p str,
     /// That exist at the start.
@@ -87,42 +83,56 @@ pub(super) fn findings(
     earlier: &Earlier,
     found: &mut Vec<Finding>,
 ) {
-    for (set, spec) in plan.filesets.iter().enumerate() {
-        // What is there from before shows on the disk only.
-        if spec.reuse || spec.trusttree {
-            continue;
-        }
-        for kind in [Kind::File, Kind::Leafdir] {
-            if earlier.changed.contains(&(set, kind == Kind::Leafdir)) {
-                continue;
-            }
-            let all = if kind == Kind::File { spec.entries } else { spec.leafdirs };
-            let existing = prealloc(all, spec.prealloc_percent);
-            let stock = Stock { set, kind, name: &spec.name, existing, absent: all - existing };
-            let changes: Vec<Change<'_>> = rounds
-                .iter()
-                .enumerate()
-                .flat_map(|(thread, round)| {
-                    let flowops = round.thread.flowops.iter().enumerate();
-                    let of_set = flowops.filter(move |(at, flowop)| {
-                        round.times[*at].value > 0.0 && sets(plan, round.thread, flowop).any(|own| own == set)
-                    });
-                    of_set.filter_map(move |(at, flowop)| {
-                        let (_, makes) = changes(flowop.def()).filter(|(of, _)| *of == kind)?;
-                        let (times, instances) = (round.times[at].value, round.instances as f64);
-                        Some(Change { thread, at, flowop, makes, times, instances })
-                    })
-                })
-                .collect();
-            // One that names no set may mean another one.
-            if changes.iter().any(|change| change.flowop.attributes.fileset("filesetname").is_none()) {
-                continue;
-            }
-            if !at_once(&stock, &changes, rounds, walks, found) {
-                later(run, &stock, &changes, rounds, threads, found);
+    let mut all: BTreeMap<(usize, bool), Vec<Change<'_>>> = BTreeMap::new();
+    // One that names no set may mean another one, and nothing is certain of either.
+    let mut unclear: BTreeSet<(usize, bool)> = BTreeSet::new();
+    for (thread, round) in rounds.iter().enumerate() {
+        for (at, flowop) in round.thread.flowops.iter().enumerate() {
+            let Some((kind, makes)) = changes(flowop.def()).filter(|_| round.times[at].value > 0.0) else { continue };
+            let leafdir = kind == Kind::Leafdir;
+            match flowop.attributes.fileset("filesetname") {
+                Some(set) => {
+                    let (times, instances) = (round.times[at].value, round.instances as f64);
+                    let change = Change { thread, at, flowop, makes, times, instances };
+                    all.entry((set, leafdir)).or_default().push(change);
+                }
+                None => unclear.extend(sets_of(round.thread).into_iter().map(|set| (set, leafdir))),
             }
         }
     }
+    let firsts: Vec<BTreeMap<(usize, bool), &Touch>> = walks.iter().map(first_touches).collect();
+    let touched: BTreeSet<(usize, bool)> =
+        all.keys().copied().chain(firsts.iter().flat_map(|firsts| firsts.keys().copied())).collect();
+    for (set, leafdir) in touched {
+        let spec = &plan.filesets[set];
+        // What is there from before shows on the disk only.
+        let unknown = spec.reuse || spec.trusttree;
+        if unknown || earlier.changed.contains(&(set, leafdir)) || unclear.contains(&(set, leafdir)) {
+            continue;
+        }
+        let (kind, entries) = if leafdir { (Kind::Leafdir, spec.leafdirs) } else { (Kind::File, spec.entries) };
+        let existing = prealloc(entries, spec.prealloc_percent);
+        let stock = Stock { kind, name: &spec.name, existing, absent: entries - existing };
+        let changes = all.get(&(set, leafdir)).map_or(&[][..], Vec::as_slice);
+        let firsts: Vec<Option<&Touch>> = firsts.iter().map(|of| of.get(&(set, leafdir)).copied()).collect();
+        if !at_once(&stock, changes, rounds, &firsts, found) {
+            later(run, &stock, changes, rounds, threads, found);
+        }
+    }
+}
+
+/// The first choice of a thread in each set, by kind of entry.
+fn first_touches(walk: &Walk) -> BTreeMap<(usize, bool), &Touch> {
+    let mut firsts = BTreeMap::new();
+    for touch in &walk.touches {
+        let leafdir = match touch.entry {
+            EntryUse::Makes(kind) | EntryUse::Removes(kind) => kind == Kind::Leafdir,
+            EntryUse::Takes => false,
+            EntryUse::None => continue,
+        };
+        firsts.entry((touch.set, leafdir)).or_insert(touch);
+    }
+    firsts
 }
 
 /// Entries that exist at the start, as the layout chooses them.
@@ -135,18 +145,9 @@ fn at_once(
     stock: &Stock<'_>,
     changes: &[Change<'_>],
     rounds: &[Round<'_>],
-    walks: &[Walk],
+    firsts: &[Option<&Touch>],
     found: &mut Vec<Finding>,
 ) -> bool {
-    let is_of_kind = |touch: &&Touch| {
-        touch.set == stock.set
-            && match touch.entry {
-                EntryUse::Makes(kind) | EntryUse::Removes(kind) => kind == stock.kind,
-                EntryUse::Takes => stock.kind == Kind::File,
-                EntryUse::None => false,
-            }
-    };
-    let firsts: Vec<Option<&Touch>> = walks.iter().map(|walk| walk.touches.iter().find(is_of_kind)).collect();
     // Whoever may change the set first saves the others, where it is not known when.
     let unknown = changes.iter().any(|change| firsts[change.thread].is_none());
     let fails = |touch: &Touch| match touch.entry {
@@ -154,12 +155,12 @@ fn at_once(
         EntryUse::Takes | EntryUse::Removes(_) => stock.existing == 0,
         EntryUse::None => false,
     };
-    let saved = |touch: &Touch| changes.iter().any(|c| c.thread_of(touch, &firsts)) && !fails(touch);
+    let saved = |touch: &Touch| changes.iter().any(|c| c.thread_of(touch, firsts)) && !fails(touch);
     if unknown || firsts.iter().flatten().any(|touch| saved(touch)) {
         return false;
     }
     let mut any = false;
-    for (round, first) in rounds.iter().zip(&firsts) {
+    for (round, first) in rounds.iter().zip(firsts) {
         let Some(touch) = first.filter(|touch| fails(touch)) else { continue };
         let (name, nouns, set) = (&round.thread.flowops[touch.flowop].name, stock.nouns(), stock.name);
         let (message, help) = match touch.entry {
@@ -213,11 +214,7 @@ fn later(
     let per_round: f64 = nets.iter().zip(rounds).map(|(net, round)| net.abs() * round.instances as f64).sum();
     let left = if more { stock.absent } else { stock.existing };
     let one_sided = changes.iter().all(|change| change.makes == more);
-    let ended_before = rounds.iter().any(|round| {
-        let flowops = round.thread.flowops.iter().zip(&round.times);
-        flowops.into_iter().any(|(flowop, times)| flowop.def().acts.pace.ends() && times.value > 0.0)
-    });
-    if ended_before && !outlasts(rounds, changes, left, one_sided) {
+    if rounds.iter().any(|round| round.ends) && !outlasts(rounds, changes, left, one_sided) {
         return;
     }
     if paced_to_last(run, stock, changes, threads, left, length_ns) {

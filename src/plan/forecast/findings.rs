@@ -3,9 +3,10 @@
 use super::Sizes;
 use super::round::Round;
 use super::slots::Walk;
+use crate::attribute::Typed;
 use crate::diagnostic::Diagnostic;
 use crate::flowop::{DataUse, FlowopClass, Pace};
-use crate::plan::{Plan, QuitMode, RunPlan};
+use crate::plan::{Plan, RunPlan};
 use crate::source::Span;
 use crate::units;
 use serde::Serialize;
@@ -137,7 +138,7 @@ impl Finding {
 pub(super) fn of_sizes(plan: &Plan, round: &Round<'_>, walk: &Walk, sizes: &[Sizes], found: &mut Vec<Finding>) {
     for (at, flowop) in round.thread.flowops.iter().enumerate() {
         let def = flowop.def();
-        let Some(crate::attribute::Typed::Number(iosize)) = flowop.attributes.get("iosize") else { continue };
+        let Some(Typed::Number(iosize)) = flowop.attributes.get("iosize") else { continue };
         if round.times[at].value == 0.0 || def.acts.data == DataUse::None {
             continue;
         }
@@ -145,7 +146,7 @@ pub(super) fn of_sizes(plan: &Plan, round: &Round<'_>, walk: &Walk, sizes: &[Siz
         let fixed_range = flowop
             .attributes
             .get("workingset")
-            .is_none_or(|_| matches!(flowop.attributes.get("workingset"), Some(crate::attribute::Typed::Number(_))));
+            .is_none_or(|_| matches!(flowop.attributes.get("workingset"), Some(Typed::Number(_))));
         let range = flowop.attributes.number("workingset");
         if flowop.attributes.flag("random") && def.acts.data == DataUse::Request && fixed_range {
             let set = walk.sets[at].map(|set| (&plan.filesets[set].name, sizes[set]));
@@ -190,38 +191,56 @@ pub(super) fn of_sizes(plan: &Plan, round: &Round<'_>, walk: &Walk, sizes: &[Siz
     }
 }
 
+/// What there is in a run to be counted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Counted {
+    io: bool,
+    bytes: bool,
+}
+
+impl Counted {
+    pub(super) fn of(rounds: &[Round<'_>]) -> Self {
+        let classes = rounds.iter().flat_map(|round| {
+            let done = round.thread.flowops.iter().zip(&round.times).filter(|(_, times)| times.value > 0.0);
+            done.map(|(flowop, _)| flowop.def().class)
+        });
+        let mut counted = Counted { io: false, bytes: false };
+        for class in classes {
+            counted.io |= class.is_io();
+            counted.bytes |= moves(class);
+        }
+        counted
+    }
+}
+
+fn moves(class: FlowopClass) -> bool {
+    matches!(class, FlowopClass::Read | FlowopClass::Write)
+}
+
 /// Ends that cannot be reached.
-pub(super) fn of_ends(run: &RunPlan, rounds: &[Round<'_>], round: &Round<'_>, found: &mut Vec<Finding>) {
+pub(super) fn of_ends(run: &RunPlan, all: &Counted, round: &Round<'_>, found: &mut Vec<Finding>) {
+    if !round.ends {
+        return;
+    }
     for (at, flowop) in round.thread.flowops.iter().enumerate() {
         let pace = flowop.def().acts.pace;
-        let wants = matches!(flowop.attributes.get("value"), Some(crate::attribute::Typed::Number(1..)));
+        let wants = matches!(flowop.attributes.get("value"), Some(Typed::Number(1..)));
         if !pace.ends() || !wants || round.times[at].value == 0.0 {
             continue;
         }
-        let moves = |class: FlowopClass| matches!(class, FlowopClass::Read | FlowopClass::Write);
-        let counts = |class: FlowopClass| if pace == Pace::EndsOnBytes { moves(class) } else { class.is_io() };
-        let message = match flowop.target.map(|target| target as usize) {
-            Some(target) if round.times[target].value == 0.0 => {
-                format!("{} is never reached: {} is never done", flowop.name, round.thread.flowops[target].name)
-            }
-            Some(target) if pace == Pace::EndsOnBytes && !moves(round.thread.flowops[target].def().class) => {
-                format!("{} is never reached: {} moves no bytes", flowop.name, round.thread.flowops[target].name)
-            }
-            None if !rounds.iter().any(|round| {
-                let flowops = round.thread.flowops.iter().zip(&round.times);
-                flowops.into_iter().any(|(flowop, times)| counts(flowop.def().class) && times.value > 0.0)
-            }) =>
-            {
-                let what =
-                    if pace == Pace::EndsOnBytes { "no flowop of the run moves bytes" } else { "no flowop does I/O" };
-                format!("{} is never reached: {what}", flowop.name)
-            }
+        let of_bytes = pace == Pace::EndsOnBytes;
+        let target = flowop.target.map(|target| target as usize);
+        let why = match target.map(|target| (&round.thread.flowops[target], round.times[target].value)) {
+            Some((target, times)) if times == 0.0 => format!("{} is never done", target.name),
+            Some((target, _)) if of_bytes && !moves(target.def().class) => format!("{} moves no bytes", target.name),
+            None if of_bytes && !all.bytes => "no flowop of the run moves bytes".to_owned(),
+            None if !of_bytes && !all.io => "no flowop of the run does I/O".to_owned(),
             _ => continue,
         };
+        let message = format!("{} is never reached: {why}", flowop.name);
         let help = match run.length_ns {
-            Some(length) => format!("the run goes on until its {} are over", units::duration(length)),
-            None if run.quit == QuitMode::Alldone => "the thread does not end".into(),
-            None => "the run does not end".into(),
+            Some(length) => format!("without it the run may last its {}", units::duration(length)),
+            None => "without it the thread may have no end".into(),
         };
         found.push(Finding::new(FindingKind::NeverEnds, Weight::Certain, round, at, "target", message, help));
     }

@@ -88,6 +88,8 @@ pub(super) struct Round<'p> {
     pub(super) instances: u64,
     /// For each flowop, how often a round comes to it.
     pub(super) times: Vec<Expected>,
+    /// A flowop of the round may end the thread.
+    pub(super) ends: bool,
 }
 
 /// The threads of a run that have instances.
@@ -98,7 +100,10 @@ pub(super) fn rounds<'p>(run: &'p RunPlan, means: &mut Means<'_>) -> Vec<Round<'
             let instances = u64::from(process.instances).saturating_mul(u64::from(thread.instances));
             if instances > 0 {
                 let place = [p as u32, t as u32];
-                rounds.push(Round { process, thread, place, instances, times: times(thread, means) });
+                let times = times(thread, means);
+                let done = thread.flowops.iter().zip(&times).filter(|(_, times)| times.value > 0.0);
+                let ends = done.into_iter().any(|(flowop, _)| flowop.def().acts.pace.ends());
+                rounds.push(Round { process, thread, place, instances, times, ends });
             }
         }
     }

@@ -305,11 +305,12 @@ impl Walker<'_> {
             })
             .collect();
         let round = self.round;
+        let rotation_is_emptied = self.rotates && self.rotation_is_emptied();
         for (at, flowop) in round.thread.flowops.iter().enumerate() {
             if flowop.def().acts.slot == SlotUse::Fills && !self.stopped {
                 self.no_effect(at, flowop);
             }
-            if rotating(flowop) && flowop.def().acts.slot == SlotUse::Opens {
+            if rotating(flowop) && flowop.def().acts.slot == SlotUse::Opens && !rotation_is_emptied {
                 self.rotation_fills(at);
             }
         }
@@ -342,14 +343,17 @@ impl Walker<'_> {
         self.walk.findings.extend(found);
     }
 
+    /// Something closes slots of the rotation, or the thread may end before it comes round.
+    fn rotation_is_emptied(&self) -> bool {
+        self.round.thread.flowops.iter().any(|flowop| {
+            let closes = flowop.def().acts.slot == SlotUse::Closes && flowop.attributes.number("fd") < ROTATION;
+            closes || self.may_stop(flowop)
+        })
+    }
+
     /// `openfile` that rotates where nothing closes what the rotation has opened.
     fn rotation_fills(&mut self, at: usize) {
-        let flowops = &self.round.thread.flowops;
-        let closed =
-            flowops.iter().any(|f| f.def().acts.slot == SlotUse::Closes && f.attributes.number("fd") < ROTATION);
-        let ends = flowops.iter().any(|flowop| self.may_stop(flowop));
-        let never = self.round.times[at].value == 0.0;
-        if closed || ends || never {
+        if self.round.times[at].value == 0.0 {
             return;
         }
         let message = format!(
