@@ -144,7 +144,7 @@ fn mistakes_are_those_of_check_and_certain_trouble_is_warned_of_by_both() {
     let outcome = plan(&bench, &[]).exits(2).says("statfile");
     assert_eq!(outcome.stdout, "");
     let bench = Bench::new(&TREE.replace("flowop statfile", "flowop closefile name=c,fd=3\nflowop statfile"));
-    bench.check().exits(0).says("c fails because no file is open in slot 3").says(".wl:3:27]");
+    bench.check().exits(0).says("c fails because no file is open in slot 3").says(".wl:3:28]");
     let outcome = plan(&bench, &["--dir", "/d"]).exits(0);
     assert!(outcome.stdout.contains("certain: c fails because no file is open in slot 3"), "{}", outcome.stdout);
 }

@@ -231,7 +231,7 @@ pub(super) fn of_ends(run: &RunPlan, all: &Counted, round: &Round<'_>, found: &m
         let of_bytes = pace == Pace::EndsOnBytes;
         let target = flowop.target.map(|target| target as usize);
         let why = match target.map(|target| (&round.thread.flowops[target], round.times[target].value)) {
-            Some((target, times)) if times == 0.0 => format!("{} is never done", target.name),
+            Some((target, 0.0)) => format!("{} is never done", target.name),
             Some((target, _)) if of_bytes && !moves(target.def().class) => format!("{} moves no bytes", target.name),
             None if of_bytes && !all.bytes => "no flowop of the run moves bytes".to_owned(),
             None if !of_bytes && !all.io => "no flowop of the run does I/O".to_owned(),

@@ -2,7 +2,7 @@
 
 use super::Sizes;
 use crate::attribute::{Attributes, Quantity, VariableId};
-use crate::flowop::{DIRECT_ALIGNMENT, DataUse, FlowopClass};
+use crate::flowop::{DIRECT_ALIGNMENT, DataUse, FLOWOPS, FlowopClass, has_wait_point};
 use crate::plan::{FlowopPlan, Node, ProcessPlan, RunPlan, ThreadPlan};
 use crate::random::stream::Seed;
 use crate::random::{Limits, Spec};
@@ -90,10 +90,13 @@ pub(super) struct Round<'p> {
     pub(super) times: Vec<Expected>,
     /// A flowop of the round may end the thread.
     pub(super) ends: bool,
+    /// For each flowop, whether threads wait at it for others.
+    pub(super) waits: Vec<bool>,
 }
 
 /// The threads of a run that have instances.
 pub(super) fn rounds<'p>(run: &'p RunPlan, means: &mut Means<'_>) -> Vec<Round<'p>> {
+    let waiting: Vec<&str> = FLOWOPS.iter().map(|def| def.name).filter(|name| has_wait_point(name)).collect();
     let mut rounds = Vec::new();
     for (p, process) in run.processes.iter().enumerate() {
         for (t, thread) in process.threads.iter().enumerate() {
@@ -103,7 +106,8 @@ pub(super) fn rounds<'p>(run: &'p RunPlan, means: &mut Means<'_>) -> Vec<Round<'
                 let times = times(thread, means);
                 let done = thread.flowops.iter().zip(&times).filter(|(_, times)| times.value > 0.0);
                 let ends = done.into_iter().any(|(flowop, _)| flowop.def().acts.pace.ends());
-                rounds.push(Round { process, thread, place, instances, times, ends });
+                let waits = thread.flowops.iter().map(|flowop| waiting.contains(&flowop.kind.as_str())).collect();
+                rounds.push(Round { process, thread, place, instances, times, ends, waits });
             }
         }
     }

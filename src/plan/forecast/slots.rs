@@ -4,7 +4,7 @@
 use super::findings::{Finding, FindingKind, Weight};
 use super::round::{Round, iters, nodes};
 use crate::attribute::{Attributes, Kind, Quantity, Typed};
-use crate::flowop::{EntryUse, SlotUse, attributes, has_wait_point};
+use crate::flowop::{EntryUse, SlotUse, attributes};
 use crate::plan::{FlowopPlan, Node, Plan, RunPlan, ThreadPlan};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -230,7 +230,7 @@ impl Walker<'_> {
         if !self.rotates {
             self.slots.insert(fd, after);
         }
-        if self.may_stop(flowop) {
+        if self.may_stop(at) {
             self.sure = false;
         }
     }
@@ -240,14 +240,17 @@ impl Walker<'_> {
     }
 
     /// True where the thread may not come further: it may end here, or wait for longer than the run lasts.
-    fn may_stop(&self, flowop: &FlowopPlan) -> bool {
+    fn may_stop(&self, at: usize) -> bool {
+        let flowop = &self.round.thread.flowops[at];
         let def = flowop.def();
-        let waits = def.attributes().any(|attribute| match (attribute.kind, flowop.attributes.get(attribute.name)) {
-            (Kind::Duration, Some(Typed::Number(nanos))) => self.run.length_ns.is_some_and(|length| *nanos >= length),
-            (Kind::Duration, Some(_)) => true,
-            _ => false,
+        let waits = def.attributes().any(|attribute| {
+            attribute.kind == Kind::Duration
+                && match flowop.attributes.get(attribute.name) {
+                    Some(Typed::Number(nanos)) => self.run.length_ns.is_some_and(|length| *nanos >= length),
+                    other => other.is_some(),
+                }
         });
-        waits || def.acts.pace.ends() || has_wait_point(def.name) || flowop.attributes.flag("blocking")
+        waits || def.acts.pace.ends() || self.round.waits[at] || flowop.attributes.flag("blocking")
     }
 
     fn found(&mut self, kind: FindingKind, at: usize, attribute: &str, message: String, help: String) {
@@ -345,9 +348,9 @@ impl Walker<'_> {
 
     /// Something closes slots of the rotation, or the thread may end before it comes round.
     fn rotation_is_emptied(&self) -> bool {
-        self.round.thread.flowops.iter().any(|flowop| {
+        self.round.thread.flowops.iter().enumerate().any(|(at, flowop)| {
             let closes = flowop.def().acts.slot == SlotUse::Closes && flowop.attributes.number("fd") < ROTATION;
-            closes || self.may_stop(flowop)
+            closes || self.may_stop(at)
         })
     }
 

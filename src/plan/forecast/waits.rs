@@ -3,7 +3,6 @@
 use super::findings::{Finding, FindingKind, Weight};
 use super::round::{Round, iters, nodes};
 use crate::attribute::{Attributes, Quantity};
-use crate::flowop::has_wait_point;
 use crate::plan::Node;
 use std::collections::BTreeSet;
 
@@ -56,7 +55,7 @@ pub(super) fn findings(rounds: &[Round<'_>], findings: &mut Vec<Finding>) {
         for ((round, sequence), reached) in rounds.iter().zip(&sequences).zip(&mut reached) {
             while let Some((at, certain)) = sequence.get(*reached) {
                 let flowop = &round.thread.flowops[*at];
-                if *certain && has_wait_point(&flowop.kind) && !posted.contains(&place(round, *at)) {
+                if *certain && round.waits[*at] && !posted.contains(&place(round, *at)) {
                     break;
                 }
                 posted.extend(&flowop.acts_on);
