@@ -305,9 +305,9 @@ fn exact_rounds(changes: &[Change<'_>], rounds: &[Round<'_>], left: u64, more: b
     if !alone || !changes.iter().all(|change| round.times[change.at].exact) {
         return None;
     }
-    let use_of = |at: usize| {
-        changes.iter().find(|change| change.at == at).map_or(0, |change| if change.makes == more { 1 } else { -1 })
-    };
+    let uses: BTreeMap<usize, i64> =
+        changes.iter().map(|change| (change.at, if change.makes == more { 1 } else { -1 })).collect();
+    let use_of = |at: usize| uses.get(&at).copied().unwrap_or(0);
     let Profile { net, most } = profile(&nodes(round.thread), round.thread, &use_of)?;
     let left = i64::try_from(left).ok()?;
     if most > left {
