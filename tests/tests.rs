@@ -16,6 +16,7 @@ mod library;
 mod mix;
 mod names;
 mod pacing;
+mod plan;
 mod real;
 mod regressions;
 mod session;

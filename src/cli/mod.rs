@@ -13,6 +13,7 @@ pub mod library;
 mod list;
 mod live;
 mod output;
+mod plan;
 mod report;
 mod run;
 mod show;
@@ -21,7 +22,7 @@ use exit::Exit;
 
 /// Subcommands of the design that nobody has built, so that they are refused by name rather than looked for as files.
 const PLANNED: &[&str] =
-    &["plan", "fmt", "compare", "ab", "sweep", "verify", "clean", "lib", "rerun", "lsp", "completions", "man"];
+    &["fmt", "compare", "ab", "sweep", "verify", "clean", "lib", "rerun", "lsp", "completions", "man"];
 
 /// Runs workload files of filebench's language against real file systems, and reports per-flowop ops/s, MB/s and
 /// latency.
@@ -49,6 +50,8 @@ enum Command {
     Run(run::RunArgs),
     /// Say everything that is wrong with workload files; touches nothing
     Check(check::CheckArgs),
+    /// Show what would be made and run, and what will go wrong; touches nothing
+    Plan(plan::PlanArgs),
     /// List workloads, commands, flowops, attributes, distributions, engines, metrics, warnings or exit codes
     List(list::ListArgs),
     /// Show what a personality or a file models, its parameters, and its text
@@ -209,6 +212,7 @@ pub fn main() -> ExitCode {
         None => run::run(&cli.run),
         Some(Command::Run(args)) => run::run(&args),
         Some(Command::Check(args)) => check::run(&args),
+        Some(Command::Plan(args)) => plan::run(&args),
         Some(Command::List(args)) => list::run(&args),
         Some(Command::Show(args)) => show::run(&args),
         Some(Command::Explain(args)) => explain::run(&args),
