@@ -1,5 +1,6 @@
 //! `wlrun plan`: that it touches nothing, and that a run then does what it said.
 
+use crate::exact::redact;
 use crate::support::{Bench, Outcome, WLRUN, have};
 use serde_json::Value;
 use std::path::Path;
@@ -136,6 +137,87 @@ fn a_set_runs_dry_after_exactly_the_operations_that_the_plan_said() {
     let outcome = bench.run().exits(0);
     assert_eq!(outcome.only_run()["ended"], "ran_dry");
     assert_eq!((outcome.ops("c"), outcome.ops("c2"), outcome.ops("d")), (13, 12, 12));
+}
+
+#[test]
+fn names_come_from_one_set_and_go_to_another_until_the_plan_says() {
+    for (flowop, done) in [("rename", 7), ("link", 9), ("symlink", 9), ("copyfile", 9)] {
+        let bench = Bench::new(&format!(
+            "define fileset name=a,path=$dir,entries=7,dirwidth=20,size=4k,prealloc\n\
+             define fileset name=b,path=$dir,entries=20,dirwidth=20,size=4k,prealloc=55\n\
+             define process name=p {{ thread name=t {{ flowop {flowop} name=x,source=a,filesetname=b }} }}\nrun 60\n"
+        ));
+        let document = document(&bench);
+        let findings = document["runs"][0]["findings"].as_array().unwrap();
+        let dry: Vec<&str> =
+            findings.iter().filter_map(|f| f["message"].as_str()).filter(|m| m.contains("until")).collect();
+        let first = dry.iter().any(|message| message.contains(&format!("in round {} of", done + 1)));
+        assert!(first, "{flowop}: {dry:?}");
+        let outcome = bench.run().exits(0);
+        assert_eq!((outcome.only_run()["ended"].as_str(), outcome.ops("x")), (Some("ran_dry"), done), "{flowop}");
+        let flowop = &document["runs"][0]["threads"][0]["flowops"][0];
+        // A copy is read and written.
+        let bytes = 2.0 * done as f64 * flowop["bytes_per_op"].as_f64().unwrap();
+        assert_eq!(outcome.bytes("x") as f64, bytes);
+        let round = &document["runs"][0]["round"];
+        assert_eq!(round["bytes_read"], round["bytes_written"]);
+    }
+}
+
+#[test]
+fn slot_0_leads_a_flowop_to_another_file_as_check_warns() {
+    let bench = Bench::new(
+        "define fileset name=full,path=$dir,entries=2,dirwidth=2,size=4k,prealloc\n\
+         define fileset name=other,path=$dir,entries=2,dirwidth=2,size=8k,prealloc\n\
+         define process name=p { thread name=t {\n\
+         flowop read name=a,filesetname=full,iosize=1k\nflowop appendfile name=b,filesetname=other,iosize=1k\n\
+         flowop finishoncount name=e,value=3,target=b\n} }\nset mode quit firstdone\nrun 60\n",
+    );
+    bench.check().exits(0).says("b works on a file of full and not of other").says(".wl:5:");
+    assert_eq!(document(&bench)["runs"][0]["findings"][0]["kind"], "other_file");
+    bench.run().exits(0);
+    let mut sizes = bench.sizes();
+    sizes.sort_unstable();
+    assert_eq!(sizes, [4096, 4096 + 3 * 1024, 8192, 8192]);
+}
+
+#[test]
+fn what_is_submitted_needs_helpers_and_a_session_lasts_as_long_as_its_commands() {
+    let bench = Bench::new(
+        "define fileset name=f,path=$dir,entries=2,dirwidth=2,size=64k,prealloc\n\
+         define process name=p,instances=3 { thread name=t,instances=2 {\n\
+         flowop aiowrite name=w,filesetname=f,iosize=4k,random,outstanding=5,iters=8\nflowop aiowait name=a\n} }\n\
+         create files\ncreate processes\nwarmup 1\nstats clear\nsleep 2\nstats snap\nrun 4\n",
+    );
+    let document = document(&bench);
+    let [run] = document["runs"].as_array().unwrap().as_slice() else { panic!("{document}") };
+    assert_eq!(
+        (&run["session"], &run["length_ns"], &run["warmup_ns"]),
+        (&true.into(), &7_000_000_000u64.into(), &0.into())
+    );
+    let needs = &run["needs"];
+    assert_eq!(
+        (&needs["helpers"], &needs["helpers_in_one"], &needs["outstanding"]),
+        (&30.into(), &10.into(), &30.into())
+    );
+    let text = plan(&bench, &[]).exits(0).stdout;
+    assert!(text.contains("run: a session of 7.00 s or more, quit mode timeout"), "{text}");
+    assert!(text.contains("processes    3, threads 6, helpers 30 for 30 operations under way at most"), "{text}");
+    let warm = Bench::new(&TREE.replace("run 5", "warmup 2\nrun 5"));
+    let text = plan(&warm, &[]).exits(0).stdout;
+    assert!(text.contains("run: 5.00 s after a warm-up of 2.00 s, quit mode firstdone"), "{text}");
+}
+
+#[test]
+fn the_text_for_people() {
+    let output = Command::new(WLRUN).args(["plan", "fileserver", "--dir", "/d"]).output().unwrap();
+    let mut text = Bench::named("").outcome(output).exits(0).stdout;
+    for before in ["threads 50 (", " MB (", "in one process (", "fits in memory ("] {
+        text = redact(&text, before, ")", "[of this machine]");
+    }
+    insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true, snapshot_path => "snapshots" }, {
+        insta::assert_snapshot!("plan-fileserver", text);
+    });
 }
 
 #[test]

@@ -78,8 +78,10 @@ pub enum DataUse {
     Request,
     /// 1 to iosize, each number as likely; with directio whole blocks.
     UpToRequest,
-    /// A file from start to end, by requests of iosize: the one of `source` where there is that.
+    /// A file from start to end, by requests of iosize.
     WholeFile,
+    /// A file of `source` from start to end: as much is read as is written.
+    Copy,
 }
 
 /// What an operation does to its thread.

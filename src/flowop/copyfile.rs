@@ -17,7 +17,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Write,
     effect: Effect::Writes,
-    acts: Acts::with_source(EntryUse::Takes(Kind::File), DataUse::WholeFile),
+    acts: Acts::with_source(EntryUse::Takes(Kind::File), DataUse::Copy),
     summary: "copies the next file of source to the next entry of filesetname that does not exist, by copy_file_range; one operation",
     attributes: &[attributes::SET, attributes::FROM, attributes::PIECE],
     build: |build| {

@@ -12,11 +12,12 @@ mod waits;
 
 use super::{Plan, RunPlan, Step};
 use crate::fileset::Draw;
-use crate::flowop::{FlowopClass, Pace, Paid};
+use crate::flowop::{DataUse, FlowopClass, Pace, Paid};
 use crate::source::Span;
 use crate::units;
 use round::Round;
 use serde::Serialize;
+use std::collections::HashSet;
 
 pub use findings::{FINDINGS, Finding, FindingKind, Weight};
 pub use round::Means;
@@ -89,7 +90,7 @@ pub struct FlowopForecast {
     pub class: FlowopClass,
     /// Operations in a round.
     pub ops_per_round: f64,
-    /// Bytes of one operation.
+    /// Bytes of one operation; a copy reads as many and writes as many.
     pub bytes_per_op: f64,
     /// False where the numbers are means of something random.
     pub exact: bool,
@@ -228,7 +229,12 @@ pub fn certain(plan: &Plan) -> Vec<Finding> {
     let mut means = Means::new(&plan.variables);
     let sizes = Sizes::of(plan, &mut means);
     let runs = forecast(plan, &sizes, &mut means);
-    runs.into_iter().flat_map(|run| run.findings).filter(|finding| finding.weight == Weight::Certain).collect()
+    let findings = runs.into_iter().flat_map(|run| run.findings);
+    // Several runs of the same processes have the same to say.
+    let mut said = HashSet::new();
+    findings
+        .filter(|finding| finding.weight == Weight::Certain && said.insert((finding.span, finding.message.clone())))
+        .collect()
 }
 
 fn forecast_run(
@@ -247,9 +253,9 @@ fn forecast_run(
     for (round, walk) in rounds.iter().zip(&walks) {
         let thread = thread_forecast(round, walk, sizes, means, run.events_per_s.is_some());
         total.add(&thread.round, round.instances as f64);
-        cached_reads |= round.thread.flowops.iter().any(|flowop| {
-            let direct = || flowop.may_be_direct() && round.thread.opens_direct(flowop.attributes.number("fd"));
-            flowop.def().class == FlowopClass::Read && !direct()
+        cached_reads |= round.thread.flowops.iter().zip(&round.facts).any(|(flowop, facts)| {
+            let direct = || flowop.may_be_direct() && round.thread.opens_direct(facts.fd);
+            facts.def.class == FlowopClass::Read && !direct()
         });
         threads.push(thread);
         findings.extend(walk.findings.iter().cloned());
@@ -272,10 +278,13 @@ fn thread_forecast(
 ) -> ThreadForecast {
     let (mut flowops, mut mix) = (Vec::new(), Mix::default());
     for (at, flowop) in round.thread.flowops.iter().enumerate() {
-        let def = flowop.def();
-        let bytes = round::bytes_per_op(flowop, walk.sets[at], walk.source_sets[at], sizes, means);
+        let def = round.facts[at].def;
+        let bytes = round::bytes_per_op(flowop, def, walk.sets[at], walk.source_sets[at], sizes, means);
         let times = round.times[at];
         let moved = times.value * bytes.value;
+        if def.acts.data == DataUse::Copy {
+            mix.bytes_read += moved;
+        }
         match def.class {
             FlowopClass::Read => mix.add(&Mix { reads: times.value, bytes_read: moved, ..Mix::default() }, 1.0),
             FlowopClass::Write => mix.add(&Mix { writes: times.value, bytes_written: moved, ..Mix::default() }, 1.0),
@@ -298,19 +307,20 @@ fn thread_forecast(
         events: if paced { events(round, &flowops, &mix) } else { 0.0 },
         flowops,
         round: mix,
-        descriptors: slots::descriptors(round.thread),
+        descriptors: slots::descriptors_of(round.facts.iter().copied()),
     }
 }
 
 /// Events that a round takes: each limiter is paid on its own account.
 fn events(round: &Round<'_>, flowops: &[FlowopForecast], mix: &Mix) -> f64 {
     let of = |(at, limiter): (usize, &crate::plan::FlowopPlan)| {
-        let Pace::Limits(paid) = limiter.def().acts.pace else { return 0.0 };
+        let Pace::Limits(paid) = round.facts[at].def.acts.pace else { return 0.0 };
         let turns = flowops[at].ops_per_round;
-        let (ops, data_ops, bytes) = match limiter.target.map(|target| &flowops[target as usize]) {
+        let (ops, data_ops, bytes) = match limiter.target.map(|target| target as usize) {
             Some(target) => {
-                let ops = target.ops_per_round;
-                (ops, ops, ops * target.bytes_per_op)
+                let (ops, bytes) = (flowops[target].ops_per_round, flowops[target].bytes_per_op);
+                let ways = if round.facts[target].def.acts.data == DataUse::Copy { 2.0 } else { 1.0 };
+                (ops, ops, ops * bytes * ways)
             }
             None => (mix.ops(), mix.reads + mix.writes, mix.bytes_read + mix.bytes_written),
         };

@@ -5,7 +5,7 @@ use super::round::{Round, iters, nodes, source_of};
 use super::slots::{Touch, Walk};
 use super::{Term, ThreadForecast};
 use crate::attribute::{Quantity, Typed};
-use crate::flowop::{EntryUse, Kind, Pace};
+use crate::flowop::{Acts, EntryUse, Kind, Pace};
 use crate::plan::{FlowopPlan, Node, Plan, QuitMode, RunPlan, ThreadPlan};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ impl Earlier {
         for thread in run.processes.iter().flat_map(|process| &process.threads) {
             let named = sets_of(thread);
             for flowop in &thread.flowops {
-                for (kind, _, set) in changes(flowop) {
+                for (kind, _, set) in changes(flowop, &flowop.def().acts) {
                     match set {
                         Some(set) => _ = self.changed.insert((set, kind)),
                         None => self.changed.extend(named.iter().map(|set| (*set, kind))),
@@ -32,13 +32,14 @@ impl Earlier {
 }
 
 /// The kinds of entries that a flowop makes (true) or removes, and the set where it names one.
-fn changes(flowop: &FlowopPlan) -> impl Iterator<Item = (Kind, bool, Option<usize>)> {
-    let acts = flowop.def().acts;
-    let named = flowop.attributes.fileset("filesetname");
-    [(acts.entry, named), (acts.source, source_of(flowop))].into_iter().filter_map(|(entry, set)| match entry {
-        EntryUse::Makes(kind) => Some((kind, true, set)),
-        EntryUse::Removes(kind) => Some((kind, false, set)),
-        EntryUse::None | EntryUse::Takes(_) => None,
+fn changes(flowop: &FlowopPlan, acts: &Acts) -> impl Iterator<Item = (Kind, bool, Option<usize>)> {
+    [acts.entry, acts.source].into_iter().enumerate().filter_map(|(of, entry)| {
+        let set = || if of == 0 { flowop.attributes.fileset("filesetname") } else { source_of(flowop) };
+        match entry {
+            EntryUse::Makes(kind) => Some((kind, true, set())),
+            EntryUse::Removes(kind) => Some((kind, false, set())),
+            EntryUse::None | EntryUse::Takes(_) => None,
+        }
     })
 }
 
@@ -84,7 +85,7 @@ pub(super) fn findings(
     for (thread, round) in rounds.iter().enumerate() {
         for (at, flowop) in round.thread.flowops.iter().enumerate() {
             let times = round.times[at].value;
-            for (kind, makes, set) in changes(flowop).filter(|_| times > 0.0) {
+            for (kind, makes, set) in changes(flowop, &round.facts[at].def.acts).filter(|_| times > 0.0) {
                 match set {
                     Some(set) => {
                         let instances = round.instances as f64;
@@ -267,10 +268,11 @@ fn outlasts(rounds: &[Round<'_>], changes: &[Change<'_>], left: u64, one_sided: 
             .flowops
             .iter()
             .zip(&round.times)
-            .filter(|(flowop, times)| flowop.def().acts.pace.ends() && times.value > 0.0);
-        let (flowop, _) = ends.next()?;
+            .zip(&round.facts)
+            .filter(|((_, times), facts)| facts.def.acts.pace.ends() && times.value > 0.0);
+        let ((flowop, _), facts) = ends.next()?;
         let counted = changes.iter().any(|change| change.thread == thread && flowop.target == Some(change.at as u32));
-        match (flowop.def().acts.pace, flowop.attributes.get("value"), ends.next()) {
+        match (facts.def.acts.pace, flowop.attributes.get("value"), ends.next()) {
             (Pace::EndsOnCount, Some(Typed::Number(value)), None) if counted => Some(*value),
             _ => Some(0),
         }

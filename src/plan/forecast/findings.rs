@@ -6,7 +6,7 @@ use super::{Sizes, Term};
 use crate::attribute::Typed;
 use crate::diagnostic::Diagnostic;
 use crate::flowop::{DataUse, FlowopClass, Pace};
-use crate::plan::Plan;
+use crate::plan::{FlowopPlan, Plan};
 use crate::source::Span;
 use crate::units;
 use serde::Serialize;
@@ -144,18 +144,14 @@ impl Finding {
 /// Requests that do not fit their files, or not direct I/O.
 pub(super) fn of_sizes(plan: &Plan, round: &Round<'_>, walk: &Walk, sizes: &[Sizes], found: &mut Vec<Finding>) {
     for (at, flowop) in round.thread.flowops.iter().enumerate() {
-        let def = flowop.def();
-        let Some(Typed::Number(iosize)) = flowop.attributes.get("iosize") else { continue };
-        if round.times[at].value == 0.0 || def.acts.data == DataUse::None {
+        let def = round.facts[at].def;
+        if def.acts.data == DataUse::None || round.times[at].value == 0.0 {
             continue;
         }
+        let Some(Typed::Number(iosize)) = flowop.attributes.get("iosize") else { continue };
         let name = &flowop.name;
-        let fixed_range = flowop
-            .attributes
-            .get("workingset")
-            .is_none_or(|_| matches!(flowop.attributes.get("workingset"), Some(Typed::Number(_))));
-        let range = flowop.attributes.number("workingset");
-        if flowop.attributes.flag("random") && def.acts.data == DataUse::Request && fixed_range {
+        let random = def.acts.data == DataUse::Request && flowop.attributes.flag("random");
+        if random && let Some(range) = fixed_range(flowop) {
             let set = walk.sets[at].map(|set| (&plan.filesets[set].name, sizes[set]));
             let too_large = |of: String, weight| {
                 let message = format!("{name} asks for {iosize} bytes at a random offset, and {of}");
@@ -190,11 +186,22 @@ pub(super) fn of_sizes(plan: &Plan, round: &Round<'_>, walk: &Walk, sizes: &[Siz
             }
             _ => None,
         };
-        if let (true, Some(odd)) = (flowop.attributes.flag("directio"), odd) {
+        if let Some(odd) = odd
+            && flowop.attributes.flag("directio")
+        {
             let message = format!("{name} has directio and {odd}: most file systems refuse it (EINVAL)");
             let help = "direct I/O needs multiples of 512, or of 4096 on some devices".into();
             found.push(Finding::new(FindingKind::Unaligned, Weight::Possible, round, at, "iosize", message, help));
         }
+    }
+}
+
+/// Bytes of the working set, 0 for the whole file; none where they are random.
+fn fixed_range(flowop: &FlowopPlan) -> Option<u64> {
+    match flowop.attributes.get("workingset") {
+        None => Some(0),
+        Some(Typed::Number(range)) => Some(*range),
+        Some(_) => None,
     }
 }
 
@@ -208,8 +215,8 @@ pub(super) struct Counted {
 impl Counted {
     pub(super) fn of(rounds: &[Round<'_>]) -> Self {
         let classes = rounds.iter().flat_map(|round| {
-            let done = round.thread.flowops.iter().zip(&round.times).filter(|(_, times)| times.value > 0.0);
-            done.map(|(flowop, _)| flowop.def().class)
+            let done = round.facts.iter().zip(&round.times).filter(|(_, times)| times.value > 0.0);
+            done.map(|(facts, _)| facts.def.class)
         });
         let mut counted = Counted { io: false, bytes: false };
         for class in classes {
@@ -230,9 +237,9 @@ pub(super) fn of_ends(term: Term, all: &Counted, round: &Round<'_>, found: &mut 
         return;
     }
     for (at, flowop) in round.thread.flowops.iter().enumerate() {
-        let pace = flowop.def().acts.pace;
-        let wants = matches!(flowop.attributes.get("value"), Some(Typed::Number(1..)));
-        if !pace.ends() || !wants || round.times[at].value == 0.0 {
+        let pace = round.facts[at].def.acts.pace;
+        let wants = || matches!(flowop.attributes.get("value"), Some(Typed::Number(1..)));
+        if !pace.ends() || !wants() || round.times[at].value == 0.0 {
             continue;
         }
         let of_bytes = pace == Pace::EndsOnBytes;

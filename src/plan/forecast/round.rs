@@ -2,7 +2,7 @@
 
 use super::Sizes;
 use crate::attribute::{Attributes, Quantity, VariableId};
-use crate::flowop::{DIRECT_ALIGNMENT, DataUse, EntryUse, FLOWOPS, FlowopClass, has_wait_point};
+use crate::flowop::{DIRECT_ALIGNMENT, DataUse, FLOWOPS, FlowopClass, FlowopDef, has_wait_point};
 use crate::plan::{Choice, FlowopPlan, Node, ProcessPlan, RunPlan, ThreadPlan};
 use crate::random::stream::Seed;
 use crate::random::{Limits, Spec};
@@ -77,6 +77,31 @@ impl<'p> Means<'p> {
     }
 }
 
+/// What is asked of a flowop again and again, looked up once: a thread may have very many of them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Facts {
+    pub(super) def: &'static FlowopDef,
+    pub(super) fd: u64,
+    /// It chooses its slot by rotation.
+    pub(super) rotates: bool,
+    /// Of `filesetname`.
+    pub(super) set: Option<usize>,
+    pub(super) iters: Option<Quantity>,
+}
+
+impl Facts {
+    pub(super) fn of(flowop: &FlowopPlan) -> Self {
+        let (attributes, fd) = (&flowop.attributes, flowop.attributes.number("fd"));
+        Facts {
+            def: flowop.def(),
+            fd,
+            rotates: fd == 0 && attributes.flag("opennext"),
+            set: attributes.fileset("filesetname"),
+            iters: iters(attributes),
+        }
+    }
+}
+
 /// A thread of a run that has instances.
 #[derive(Debug)]
 pub(super) struct Round<'p> {
@@ -86,6 +111,8 @@ pub(super) struct Round<'p> {
     pub(super) place: [u32; 2],
     /// In all instances of the process.
     pub(super) instances: u64,
+    /// Of each flowop.
+    pub(super) facts: Vec<Facts>,
     /// For each flowop, how often a round comes to it.
     pub(super) times: Vec<Expected>,
     /// A flowop of the round may end the thread.
@@ -103,11 +130,12 @@ pub(super) fn rounds<'p>(run: &'p RunPlan, means: &mut Means<'_>) -> Vec<Round<'
             let instances = u64::from(process.instances).saturating_mul(u64::from(thread.instances));
             if instances > 0 {
                 let place = [p as u32, t as u32];
-                let times = times(thread, means);
-                let done = thread.flowops.iter().zip(&times).filter(|(_, times)| times.value > 0.0);
-                let ends = done.into_iter().any(|(flowop, _)| flowop.def().acts.pace.ends());
-                let waits = thread.flowops.iter().map(|flowop| waiting.contains(&flowop.kind.as_str())).collect();
-                rounds.push(Round { process, thread, place, instances, times, ends, waits });
+                let facts: Vec<Facts> = thread.flowops.iter().map(Facts::of).collect();
+                let times = times(thread, &facts, means);
+                let mut done = facts.iter().zip(&times).filter(|(_, times)| times.value > 0.0);
+                let ends = done.any(|(facts, _)| facts.def.acts.pace.ends());
+                let waits = facts.iter().map(|facts| waiting.contains(&facts.def.name)).collect();
+                rounds.push(Round { process, thread, place, instances, facts, times, ends, waits });
             }
         }
     }
@@ -115,9 +143,9 @@ pub(super) fn rounds<'p>(run: &'p RunPlan, means: &mut Means<'_>) -> Vec<Round<'
 }
 
 /// For each flowop of a thread, how often a round comes to it.
-fn times(thread: &ThreadPlan, means: &mut Means<'_>) -> Vec<Expected> {
+fn times(thread: &ThreadPlan, facts: &[Facts], means: &mut Means<'_>) -> Vec<Expected> {
     let mut found = vec![Expected::exactly(0.0); thread.flowops.len()];
-    add(&nodes(thread), Expected::exactly(1.0), thread, means, &mut found);
+    add(&nodes(thread), Expected::exactly(1.0), facts, means, &mut found);
     found
 }
 
@@ -134,16 +162,16 @@ pub(super) fn iters(attributes: &Attributes) -> Option<Quantity> {
     attributes.quantity("iters")
 }
 
-fn add(nodes: &[Node], factor: Expected, thread: &ThreadPlan, means: &mut Means<'_>, found: &mut [Expected]) {
+fn add(nodes: &[Node], factor: Expected, facts: &[Facts], means: &mut Means<'_>, found: &mut [Expected]) {
     for node in nodes {
         match node {
             Node::Flowop(at) => {
                 let at = *at as usize;
-                let times = factor.times(means.of(iters(&thread.flowops[at].attributes), 1));
+                let times = factor.times(means.of(facts[at].iters, 1));
                 found[at] = found[at].plus(times);
             }
             Node::Composite { attributes, nodes } => {
-                add(nodes, factor.times(means.of(iters(attributes), 1)), thread, means, found);
+                add(nodes, factor.times(means.of(iters(attributes), 1)), facts, means, found);
             }
             Node::Mix { attributes, choices } => {
                 let factor = factor.times(means.of(iters(attributes), 1));
@@ -151,7 +179,7 @@ fn add(nodes: &[Node], factor: Expected, thread: &ThreadPlan, means: &mut Means<
                 for Choice { weight, node } in choices.iter().filter(|choice| choice.weight > 0) {
                     let share = *weight as f64 / all;
                     let share = if share == 1.0 { Expected::exactly(1.0) } else { Expected::about(share) };
-                    add(std::slice::from_ref(node), factor.times(share), thread, means, found);
+                    add(std::slice::from_ref(node), factor.times(share), facts, means, found);
                 }
             }
         }
@@ -166,12 +194,12 @@ pub(super) fn source_of(flowop: &FlowopPlan) -> Option<usize> {
 /// Bytes that one operation moves. `set` is that of its file; `source` that of the slot whose file gives the size.
 pub(super) fn bytes_per_op(
     flowop: &FlowopPlan,
+    def: &FlowopDef,
     set: Option<usize>,
     source: Option<usize>,
     sizes: &[Sizes],
     means: &mut Means<'_>,
 ) -> Expected {
-    let def = flowop.def();
     let mut iosize = || means.of(flowop.attributes.quantity("iosize"), 0);
     let of_set = |set: Option<usize>| match set.and_then(|set| sizes.get(set)) {
         Some(Sizes { mean, least, most }) => Expected { value: *mean, exact: least.is_some() && least == most },
@@ -190,7 +218,7 @@ pub(super) fn bytes_per_op(
             })
         }
         // What a file has grown by or lacks shows in the run only: the nominal size stands for it.
-        DataUse::WholeFile if def.acts.source != EntryUse::None => of_set(source_of(flowop)),
+        DataUse::Copy => of_set(source_of(flowop)),
         DataUse::WholeFile if def.class == FlowopClass::Read => of_set(set),
         DataUse::WholeFile => match (source, means.of(flowop.attributes.quantity("workingset"), 0)) {
             (Some(source), _) => of_set(Some(source)),

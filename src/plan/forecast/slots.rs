@@ -3,9 +3,9 @@
 
 use super::Term;
 use super::findings::{Finding, FindingKind, Weight};
-use super::round::{Round, iters, nodes, source_of};
-use crate::attribute::{Attributes, Kind, Quantity, Typed};
-use crate::flowop::{EntryUse, SlotUse, attributes};
+use super::round::{Facts, Round, iters, nodes, source_of};
+use crate::attribute::{Kind, Quantity, Typed};
+use crate::flowop::{DataUse, EntryUse, SlotUse, attributes};
 use crate::plan::{Choice, FlowopPlan, Node, Plan, ThreadPlan};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -63,6 +63,33 @@ struct Met {
     itself: bool,
 }
 
+/// The sets that the files of a flowop were of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Seen {
+    Never,
+    Always(usize),
+    Several,
+}
+
+impl Seen {
+    fn see(&mut self, set: Option<usize>) {
+        *self = match (*self, set) {
+            (seen, None) => seen,
+            (Seen::Never, Some(set)) => Seen::Always(set),
+            (Seen::Always(seen), Some(set)) if seen == set => Seen::Always(set),
+            _ => Seen::Several,
+        };
+    }
+}
+
+/// A flowop that works on the file of another set than it names.
+#[derive(Debug)]
+struct Stray {
+    named: usize,
+    open: usize,
+    first_round: bool,
+}
+
 struct Walker<'p> {
     plan: &'p Plan,
     term: Term,
@@ -77,26 +104,27 @@ struct Walker<'p> {
     first_round: bool,
     stopped: bool,
     met: Vec<Met>,
-    sets: Vec<BTreeSet<Option<usize>>>,
-    /// For each flowop, whether it was found to work on the file of another set.
-    strays: Vec<bool>,
+    /// For each flowop, whether the thread may end at it.
+    stops: Vec<bool>,
+    sets: Vec<Seen>,
+    /// By flowop.
+    strays: BTreeMap<usize, Stray>,
     walk: Walk,
-}
-
-/// True where the flowop chooses its slot by rotation.
-fn rotating(flowop: &FlowopPlan) -> bool {
-    flowop.attributes.flag("opennext") && flowop.attributes.number("fd") == 0
 }
 
 /// Descriptors that an instance of the thread may have open at most.
 pub fn descriptors(thread: &ThreadPlan) -> u64 {
-    let opens = thread.flowops.iter().filter(|f| matches!(f.def().acts.slot, SlotUse::Opens | SlotUse::Fills));
+    descriptors_of(thread.flowops.iter().map(Facts::of))
+}
+
+pub(super) fn descriptors_of(flowops: impl Iterator<Item = Facts>) -> u64 {
+    let opens = flowops.filter(|facts| matches!(facts.def.acts.slot, SlotUse::Opens | SlotUse::Fills));
     let mut slots = BTreeSet::new();
-    for flowop in opens {
-        if rotating(flowop) {
+    for Facts { fd, rotates, .. } in opens {
+        if rotates {
             slots.extend(0..ROTATION);
         } else {
-            slots.insert(flowop.attributes.number("fd"));
+            slots.insert(fd);
         }
     }
     slots.len() as u64
@@ -105,7 +133,7 @@ pub fn descriptors(thread: &ThreadPlan) -> u64 {
 /// Walks two rounds of a thread.
 pub(super) fn walk<'p>(plan: &'p Plan, term: Term, round: &'p Round<'p>) -> Walk {
     let count = round.thread.flowops.len();
-    let rotates = round.thread.flowops.iter().any(rotating);
+    let rotates = round.facts.iter().any(|facts| facts.rotates);
     let mut walker = Walker {
         plan,
         term,
@@ -118,10 +146,12 @@ pub(super) fn walk<'p>(plan: &'p Plan, term: Term, round: &'p Round<'p>) -> Walk
         first_round: true,
         stopped: false,
         met: (0..count).map(|_| Met::default()).collect(),
-        sets: vec![BTreeSet::new(); count],
-        strays: vec![false; count],
+        stops: Vec::new(),
+        sets: vec![Seen::Never; count],
+        strays: BTreeMap::new(),
         walk: Walk { source_sets: vec![None; count], ..Walk::default() },
     };
+    walker.stops = (0..count).map(|at| walker.may_stop(at)).collect();
     let nodes = nodes(round.thread);
     walker.nodes(&nodes);
     walker.first_round = false;
@@ -135,14 +165,13 @@ impl Walker<'_> {
             match node {
                 Node::Flowop(at) => {
                     let at = *at as usize;
-                    let round = self.round;
-                    self.repeat(&round.thread.flowops[at].attributes, |walker| walker.visit(at));
+                    self.repeat(self.round.facts[at].iters, |walker| walker.visit(at));
                 }
                 Node::Composite { attributes, nodes } => {
-                    self.repeat(attributes, |walker| walker.nodes(nodes));
+                    self.repeat(iters(attributes), |walker| walker.nodes(nodes));
                 }
                 Node::Mix { attributes, choices } => {
-                    self.repeat(attributes, |walker| walker.choices(choices));
+                    self.repeat(iters(attributes), |walker| walker.choices(choices));
                 }
             }
         }
@@ -157,8 +186,8 @@ impl Walker<'_> {
     }
 
     /// Twice shows what happens the second time; more shows nothing new.
-    fn repeat(&mut self, attributes: &Attributes, mut visit: impl FnMut(&mut Self)) {
-        match iters(attributes) {
+    fn repeat(&mut self, times: Option<Quantity>, mut visit: impl FnMut(&mut Self)) {
+        match times {
             Some(Quantity::Random(_)) => {
                 self.by_chance += 1;
                 visit(self);
@@ -177,9 +206,8 @@ impl Walker<'_> {
         }
         let round = self.round;
         let flowop = &round.thread.flowops[at];
-        let acts = flowop.def().acts;
-        let fd = flowop.attributes.number("fd");
-        let named = flowop.attributes.fileset("filesetname");
+        let Facts { def, fd, set: named, .. } = round.facts[at];
+        let acts = def.acts;
         let unsure = !self.sure || self.by_chance > 0;
         let slot = if self.rotates { Slot { open: Open::Unknown, set: None } } else { self.slot(fd) };
         let set = match (acts.slot, slot.open) {
@@ -187,10 +215,13 @@ impl Walker<'_> {
             (_, Open::By(_)) => slot.set,
             (_, Open::Unknown) => named.or(slot.set),
         };
-        self.sets[at].insert(set);
-        let source = self.slot(flowop.attributes.number("srcfd")).set;
-        if flowop.attributes.get("srcfd").is_some() && source.is_some() {
-            self.walk.source_sets[at] = source;
+        self.sets[at].see(set);
+        // Only a flowop that writes a whole file may take its size from another slot.
+        if acts.data == DataUse::WholeFile
+            && let Some(Typed::Number(fd)) = flowop.attributes.get("srcfd")
+            && let Some(source) = self.slot(*fd).set
+        {
+            self.walk.source_sets[at] = Some(source);
         }
         let by_slot = matches!(acts.slot, SlotUse::Fills | SlotUse::Prefers) && slot.open != Open::Closed;
         // A flowop with a slot of its own may find its file there.
@@ -253,7 +284,7 @@ impl Walker<'_> {
         if !self.rotates {
             self.slots.insert(fd, after);
         }
-        if self.may_stop(at) {
+        if self.stops[at] {
             self.sure = false;
         }
     }
@@ -265,7 +296,7 @@ impl Walker<'_> {
     /// True where the thread may not come further: it may end here, or wait for longer than the run lasts.
     fn may_stop(&self, at: usize) -> bool {
         let flowop = &self.round.thread.flowops[at];
-        let def = flowop.def();
+        let def = self.round.facts[at].def;
         let waits = def.attributes().any(|attribute| {
             attribute.kind == Kind::Duration
                 && match flowop.attributes.get(attribute.name) {
@@ -322,37 +353,47 @@ impl Walker<'_> {
     }
 
     /// The thread goes on: it does what it is asked for, to another file than its text seems to say.
-    fn other_file(&mut self, at: usize, sets: [usize; 2]) {
-        if std::mem::replace(&mut self.strays[at], true) {
-            return;
+    fn other_file(&mut self, at: usize, [named, open]: [usize; 2]) {
+        let first_round = self.first_round;
+        self.strays.entry(at).or_insert(Stray { named, open, first_round });
+    }
+
+    /// One finding for all that slot 0 leads astray to one set: who opened it first leads all others.
+    fn strays(&mut self) {
+        let strays = std::mem::take(&mut self.strays);
+        let sets: BTreeSet<usize> = strays.values().map(|stray| stray.open).collect();
+        for open in sets {
+            let mut of_set = strays.iter().filter(|(_, stray)| stray.open == open);
+            let Some((at, first)) = of_set.next() else { continue };
+            let [named, open] = [first.named, open].map(|set| &self.plan.filesets[set].name);
+            let when = if first.first_round { "" } else { " from its second round on" };
+            let others = match of_set.count() {
+                0 => String::new(),
+                1 => "; so does another flowop of the thread".to_owned(),
+                n => format!("; so do {n} other flowops of the thread"),
+            };
+            let message = format!(
+                "{} works on a file of {open} and not of {named}{when}: slot 0, which it shares, has that one open{others}",
+                self.name(*at)
+            );
+            let help = "fd= gives it a slot of its own; a closefile before it closes that file".into();
+            let (kind, weight) = (FindingKind::OtherFile, Weight::Certain);
+            self.walk.findings.push(Finding::new(kind, weight, self.round, *at, "filesetname", message, help));
         }
-        let [named, open] = sets.map(|set| &self.plan.filesets[set].name);
-        let when = if self.first_round { "" } else { " from its second round on" };
-        let message = format!(
-            "{} works on a file of {open} and not of {named}{when}: slot 0, which it shares, has that one open",
-            self.name(at)
-        );
-        let help = "fd= gives it a slot of its own; a closefile before it closes that file".into();
-        let kind = FindingKind::OtherFile;
-        self.walk.findings.push(Finding::new(kind, Weight::Certain, self.round, at, "filesetname", message, help));
     }
 
     fn finish(mut self) -> Walk {
-        self.walk.sets = self
-            .sets
-            .iter()
-            .map(|sets| {
-                let mut known = sets.iter().flatten();
-                known.next().copied().filter(|_| known.next().is_none())
-            })
-            .collect();
+        self.strays();
+        self.walk.sets =
+            self.sets.iter().map(|seen| if let Seen::Always(set) = seen { Some(*set) } else { None }).collect();
         let round = self.round;
         let rotation_is_emptied = self.rotates && self.rotation_is_emptied();
         for (at, flowop) in round.thread.flowops.iter().enumerate() {
-            if flowop.def().acts.slot == SlotUse::Fills && !self.stopped {
+            let Facts { def, rotates, .. } = round.facts[at];
+            if def.acts.slot == SlotUse::Fills && !self.stopped {
                 self.no_effect(at, flowop);
             }
-            if rotating(flowop) && flowop.def().acts.slot == SlotUse::Opens && !rotation_is_emptied {
+            if rotates && def.acts.slot == SlotUse::Opens && !rotation_is_emptied {
                 self.rotation_fills(at);
             }
         }
@@ -387,9 +428,9 @@ impl Walker<'_> {
 
     /// Something closes slots of the rotation, or the thread may end before it comes round.
     fn rotation_is_emptied(&self) -> bool {
-        self.round.thread.flowops.iter().enumerate().any(|(at, flowop)| {
-            let closes = flowop.def().acts.slot == SlotUse::Closes && flowop.attributes.number("fd") < ROTATION;
-            closes || self.may_stop(at)
+        self.round.facts.iter().zip(&self.stops).any(|(facts, stops)| {
+            let closes = facts.def.acts.slot == SlotUse::Closes && facts.fd < ROTATION;
+            closes || *stops
         })
     }
 

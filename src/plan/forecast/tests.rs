@@ -285,6 +285,7 @@ fn what_an_earlier_run_made_is_there() {
     for run in forecasts(&text("")) {
         finds(&run, RunsDry, Certain, "s", &["0 of 10"]);
     }
+    assert_eq!(certain(&planned(&text(""))).len(), 1, "of two runs that say the same");
 }
 
 #[test]
@@ -391,6 +392,8 @@ fn a_flowop_without_a_slot_of_its_own_works_on_whatever_slot_0_has() {
         ))
     };
     finds(&reads("", "", ""), OtherFile, Certain, "b", &["a file of full and not of other", "slot 0"]);
+    let many = reads("", "", "flowop write name=w,filesetname=other,iosize=1k");
+    finds(&many, OtherFile, Certain, "w", &["so does another flowop"]);
     finds_nothing(&reads("", ",fd=1", ""));
     finds_nothing(&reads(",fd=1", "", ""));
     // Closed between them, b has its own file, and a has that of b from then on.

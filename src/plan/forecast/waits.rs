@@ -2,7 +2,7 @@
 
 use super::findings::{Finding, FindingKind, Weight};
 use super::round::{Round, iters, nodes};
-use crate::attribute::{Attributes, Quantity};
+use crate::attribute::Quantity;
 use crate::plan::Node;
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ type Place = [u32; 3];
 
 /// The flowops of a round in order, each with whether the thread comes to it for certain.
 fn sequence(nodes: &[Node], round: &Round<'_>, certain: bool, found: &mut Vec<(usize, bool)>) {
-    let often = |attributes: &Attributes| match iters(attributes) {
+    let often = |times: Option<Quantity>| match times {
         Some(Quantity::Fixed(0)) => None,
         Some(Quantity::Random(_)) => Some(false),
         _ => Some(certain),
@@ -19,19 +19,19 @@ fn sequence(nodes: &[Node], round: &Round<'_>, certain: bool, found: &mut Vec<(u
     for node in nodes {
         match node {
             Node::Flowop(at) => {
-                if let Some(certain) = often(&round.thread.flowops[*at as usize].attributes) {
+                if let Some(certain) = often(round.facts[*at as usize].iters) {
                     found.push((*at as usize, certain));
                 }
             }
             Node::Composite { attributes, nodes } => {
-                if let Some(certain) = often(attributes) {
+                if let Some(certain) = often(iters(attributes)) {
                     sequence(nodes, round, certain, found);
                 }
             }
             Node::Mix { attributes, choices } => {
                 let chosen = choices.iter().filter(|choice| choice.weight > 0);
                 let alone = chosen.clone().count() == 1;
-                if let Some(certain) = often(attributes) {
+                if let Some(certain) = often(iters(attributes)) {
                     chosen.for_each(|c| sequence(std::slice::from_ref(&c.node), round, certain && alone, found));
                 }
             }
