@@ -10,7 +10,7 @@ mod round;
 mod slots;
 mod waits;
 
-use super::{Plan, RunPlan, Step};
+use super::{Plan, QuitMode, RunPlan, Step};
 use crate::fileset::Draw;
 use crate::flowop::{DataUse, FlowopClass, Pace, Paid};
 use crate::source::Span;
@@ -155,14 +155,23 @@ struct Term {
     length_ns: Option<u64>,
     warmup_ns: u64,
     session: bool,
-    /// Commands give the event generator other rates.
+    quit: QuitMode,
+    /// Of the event generator, at the start.
+    events_per_s: Option<u64>,
+    /// Commands give it other rates.
     rate_changes: bool,
 }
 
 impl Term {
-    /// Of what a session does from its start up to its end.
-    fn of_session(steps: &[Step]) -> Self {
-        let mut term = Term { length_ns: Some(0), warmup_ns: 0, session: true, rate_changes: false };
+    fn of_run(run: &RunPlan) -> Self {
+        let RunPlan { warmup_ns, quit, events_per_s, .. } = *run;
+        let length_ns = run.length_ns.map(|length| length.saturating_add(warmup_ns));
+        Term { length_ns, warmup_ns, session: false, quit, events_per_s, rate_changes: false }
+    }
+
+    /// Of a session that does `steps` from its start up to its end.
+    fn of_session(run: &RunPlan, steps: &[Step]) -> Self {
+        let mut term = Term { length_ns: Some(0), session: true, ..Term::of_run(run) };
         let mut add = |nanos: Option<u64>| {
             term.length_ns = term.length_ns.zip(nanos).map(|(sum, nanos)| sum.saturating_add(nanos));
         };
@@ -203,11 +212,8 @@ impl Term {
 /// Everything that starts threads, with how long these live.
 fn terms(plan: &Plan) -> impl Iterator<Item = (&RunPlan, Term)> {
     plan.steps.iter().enumerate().filter_map(|(at, step)| match step {
-        Step::Run(run) => {
-            let length_ns = run.length_ns.map(|length| length.saturating_add(run.warmup_ns));
-            Some((run, Term { length_ns, warmup_ns: run.warmup_ns, session: false, rate_changes: false }))
-        }
-        Step::Start(run) => Some((run, Term::of_session(&plan.steps[at + 1..]))),
+        Step::Run(run) => Some((run, Term::of_run(run))),
+        Step::Start(run) => Some((run, Term::of_session(run, &plan.steps[at + 1..]))),
         _ => None,
     })
 }
@@ -263,7 +269,7 @@ fn forecast_run(
         findings::of_ends(term, &all, round, &mut findings);
     }
     waits::findings(&rounds, &mut findings);
-    entries::findings(plan, run, term, &rounds, &walks, &threads, earlier, &mut findings);
+    entries::findings(plan, term, &rounds, &walks, &threads, earlier, &mut findings);
     findings.sort_by_key(|finding| finding.span.map_or(usize::MAX, |span: Span| span.start));
     let Term { session, length_ns: lasts_ns, .. } = term;
     RunForecast { session, lasts_ns, limit: limit(run, &threads), threads, round: total, cached_reads, findings }

@@ -71,7 +71,6 @@ struct Stock<'p> {
 
 pub(super) fn findings(
     plan: &Plan,
-    run: &RunPlan,
     term: Term,
     rounds: &[Round<'_>],
     walks: &[Walk],
@@ -118,7 +117,7 @@ pub(super) fn findings(
         let firsts: Vec<&[Touch]> =
             firsts.iter().map(|of| of.get(&(set, kind)).map_or(&[][..], Vec::as_slice)).collect();
         if !at_once(&stock, changes, rounds, &firsts, found) && kind != Kind::Home {
-            later(run, term, &stock, changes, rounds, threads, found);
+            later(term, &stock, changes, rounds, threads, found);
         }
     }
 }
@@ -197,7 +196,6 @@ fn at_once(
 
 /// The entries last for a number of rounds.
 fn later(
-    run: &RunPlan,
     term: Term,
     stock: &Stock<'_>,
     changes: &[Change<'_>],
@@ -206,7 +204,7 @@ fn later(
     found: &mut Vec<Finding>,
 ) {
     // In the other modes running dry is an end that the workload asks for.
-    let (QuitMode::Timeout, Some(length_ns)) = (run.quit, term.length_ns) else { return };
+    let (QuitMode::Timeout, Some(length_ns)) = (term.quit, term.length_ns) else { return };
     let mut nets = vec![0.0; rounds.len()];
     for change in changes {
         nets[change.thread] += if change.makes { change.times } else { -change.times };
@@ -222,7 +220,7 @@ fn later(
     if rounds.iter().any(|round| round.ends) && !outlasts(rounds, changes, left, one_sided) {
         return;
     }
-    if !term.rate_changes && paced_to_last(run, stock, changes, threads, left, length_ns) {
+    if !term.rate_changes && paced_to_last(term, stock, changes, threads, left, length_ns) {
         return;
     }
     let Some(change) = changes.iter().find(|change| change.makes == more) else { return };
@@ -282,7 +280,7 @@ fn outlasts(rounds: &[Round<'_>], changes: &[Change<'_>], left: u64, one_sided: 
 
 /// True where the event generator keeps the threads from using the entries up in the time.
 fn paced_to_last(
-    run: &RunPlan,
+    term: Term,
     stock: &Stock<'_>,
     changes: &[Change<'_>],
     threads: &[ThreadForecast],
@@ -290,7 +288,7 @@ fn paced_to_last(
     length_ns: u64,
 ) -> bool {
     debug_assert!(stock.existing + stock.absent >= left);
-    let Some(rate) = run.events_per_s else { return false };
+    let Some(rate) = term.events_per_s else { return false };
     let mut used = 0.0;
     for change in changes {
         let events = threads[change.thread].events;
