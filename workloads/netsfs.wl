@@ -1,15 +1,15 @@
 # netsfs: clients of a network file server, with the sizes and the mix of SPECsfs
 #
 # In a round a client looks at three files, as who starts a program that needs two others; rewrites six files (reads one
-# whole, makes a new one of its size, deletes one that nobody has open); appends to three more; and asks for the attributes of one.
-# Then it waits for an event. Sizes of files and of requests follow the tables of SPECsfs, and a few files are taken far
-# more often than the others.
+# whole, makes a new one of its size, deletes one that nobody has open); appends to three more; and asks for the
+# attributes of one. Then it waits for an event. Sizes of files and of requests follow the tables of SPECsfs, and a few
+# files are taken far more often than the others.
 #
 # 100000 files are about 2.4 GiB as they stand, and six in ten are there at the start. $eventrate is the number of
 # rounds per second of all clients together: 10 is a light load, for latency; raise it, and $nthreads, until it no
-# longer holds. $nfiles sizes the set, and --set filesize=16k ($filesize) makes all files alike. $fileidx is the index of
-# the file that is taken, gamma-distributed with a mean of a twentieth of $nfiles; $rdiosize and $wrtiosize are the sizes
-# of requests; $meandirwidth is the mean number of entries of a directory.
+# longer holds. $nfiles sizes the set, and --set filesize=16k ($filesize) makes all files alike. $fileidx is the index
+# of the file that is taken, gamma-distributed with a mean of a twentieth of $nfiles; $rdiosize and $wrtiosize are the
+# sizes of requests; $meandirwidth is the mean number of entries of a directory.
 
 ## rounds per second of all clients together; 0 is no limit
 set $eventrate=10

@@ -36,14 +36,15 @@ macro_rules! library {
 
 /// All of them, by name.
 pub static LIBRARY: &[Personality] = library! {
-    "compflow_demo" "copyfiles" "createdelete-swing" "createfiles" "cvar_example" "filemicro_create"
-    "filemicro_createfiles" "filemicro_createrand" "filemicro_delete" "filemicro_rread" "filemicro_rwrite"
-    "filemicro_rwritedsync" "filemicro_rwritefsync" "filemicro_seqread" "filemicro_seqwrite" "filemicro_seqwriterand"
-    "filemicro_seqwriterandvargam" "filemicro_seqwriterandvartab" "filemicro_statfile" "filemicro_writefsync"
-    "fileserver" "fivestreamread" "fivestreamreaddirect" "fivestreamwrite" "fivestreamwritedirect" "listdirs"
-    "makedirs" "mongo" "netsfs" "networkfs" "openfiles" "randomfileaccess" "randomread" "randomrw" "randomwrite"
-    "ratelimcopyfiles" "removedirs" "singlestreamread" "singlestreamreaddirect" "singlestreamwrite"
-    "singlestreamwritedirect" "varmail" "videoserver" "webproxy" "webserver"
+    "accessmix" "appendlog" "compflow_demo" "copyfiles" "createdelete-swing" "createfiles" "cvar_example"
+    "filemicro_create" "filemicro_createfiles" "filemicro_createrand" "filemicro_delete" "filemicro_rread"
+    "filemicro_rwrite" "filemicro_rwritedsync" "filemicro_rwritefsync" "filemicro_seqread" "filemicro_seqwrite"
+    "filemicro_seqwriterand" "filemicro_seqwriterandvargam" "filemicro_seqwriterandvartab" "filemicro_statfile"
+    "filemicro_writefsync" "fileserver" "fivestreamread" "fivestreamreaddirect" "fivestreamwrite"
+    "fivestreamwritedirect" "listdirs" "makedirs" "metadata" "mongo" "netsfs" "networkfs" "oltp" "openfiles"
+    "randomfileaccess" "randomread" "randomrw" "randomwrite" "ratelimcopyfiles" "removedirs" "singlestreamread"
+    "singlestreamreaddirect" "singlestreamwrite" "singlestreamwritedirect" "sio" "smallfile" "streams" "tpcso"
+    "varmail" "videoserver" "webproxy" "webserver"
 };
 
 /// Reads a file, or takes the personality of that name.
