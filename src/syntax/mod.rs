@@ -5,7 +5,10 @@
 
 mod ast;
 mod build;
+mod format;
+mod unplaced;
 pub use ast::{Ast, Attribute, Block, Expression, Item, Statement};
+pub use format::format;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::source::{SourceFile, Span};
