@@ -7,6 +7,7 @@ mod cases;
 mod cli;
 mod docs;
 mod exact;
+mod fmt;
 mod layers;
 mod library;
 mod real;

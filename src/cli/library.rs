@@ -48,9 +48,7 @@ pub static LIBRARY: &[Personality] = library! {
 ///
 /// In words, where there is neither, or the file is no text.
 pub fn load(name: &str) -> Result<SourceFile, String> {
-    // A dash is standard input, as everywhere.
-    let path = Path::new(if name == "-" { "/dev/stdin" } else { name });
-    if !path.exists() {
+    if name != "-" && !Path::new(name).exists() {
         if let Some(found) = LIBRARY.iter().find(|personality| personality.name == name) {
             return Ok(SourceFile::new(format!("<{}>", found.name), found.text));
         }
@@ -58,6 +56,17 @@ pub fn load(name: &str) -> Result<SourceFile, String> {
         let hint = near.map(|near| format!("; did you mean the personality '{near}'?")).unwrap_or_default();
         return Err(format!("there is no file '{name}', and no personality of that name{hint}"));
     }
+    read(name).map(|text| SourceFile::new(name, text))
+}
+
+/// Reads the text of a file; `-` is standard input.
+///
+/// # Errors
+///
+/// In words, where it cannot be read or is no text.
+pub fn read(name: &str) -> Result<String, String> {
+    // A dash is standard input, as everywhere.
+    let path = Path::new(if name == "-" { "/dev/stdin" } else { name });
     let cannot = |error: std::io::Error| format!("{name} cannot be read: {error}");
     let metadata = path.metadata().map_err(cannot)?;
     if metadata.is_dir() {
@@ -73,7 +82,7 @@ pub fn load(name: &str) -> Result<SourceFile, String> {
         return Err(format!("{name} has more than {LARGEST} bytes, which no workload has"));
     }
     match String::from_utf8(bytes) {
-        Ok(text) => Ok(SourceFile::new(name, text)),
+        Ok(text) => Ok(text),
         Err(error) => {
             let valid = error.utf8_error().valid_up_to();
             let line = error.as_bytes()[..valid].iter().filter(|b| **b == b'\n').count() + 1;

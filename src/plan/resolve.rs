@@ -85,7 +85,7 @@ fn hash(text: &str) -> String {
 }
 
 /// The dialect, and what shows it: commands and attributes that only filebench 1.4 has.
-fn dialect(ast: &Ast) -> (Dialect, Option<(Span, &'static str)>) {
+pub(super) fn dialect(ast: &Ast) -> (Dialect, Option<(Span, &'static str)>) {
     let mut sign = None;
     for statement in &ast.statements {
         match &statement.value {

@@ -1,0 +1,174 @@
+//! `wlrun fmt` through the real binary: what it writes, what it leaves alone, and what it says.
+
+use crate::support::{Bench, Outcome, WLRUN, skip};
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const UGLY: &str = "set $n = 5 # five\r\ndefine fileset name=f,path=$dir, entries = $n,\n dirwidth=5\n";
+const NEAT: &str = "set $n=5 # five\ndefine fileset name=f, path=$dir, entries=$n, dirwidth=5\n";
+const WRONG: &str = "set n=5\nrun\nrum 5\n";
+
+fn fmt(here: &Path, args: &[&str]) -> Outcome {
+    fmt_of("", here, args)
+}
+
+fn fmt_of(input: &str, here: &Path, args: &[&str]) -> Outcome {
+    let mut child = Command::new(WLRUN)
+        .arg("fmt")
+        .args(args)
+        .current_dir(here)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A command that reads nothing of it may be gone already.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    Bench::named("").outcome(child.wait_with_output().unwrap())
+}
+
+/// A directory with these files.
+fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let here = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        std::fs::write(here.path().join(name), text).unwrap();
+    }
+    here
+}
+
+fn read(here: &tempfile::TempDir, name: &str) -> String {
+    std::fs::read_to_string(here.path().join(name)).unwrap()
+}
+
+fn names(here: &tempfile::TempDir) -> Vec<String> {
+    let entries = std::fs::read_dir(here.path()).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn files_are_rewritten_in_place_and_nothing_is_said() {
+    let here = folder(&[("a.wl", UGLY), ("b.wl", NEAT), ("c.wl", "\u{feff}run 5\n")]);
+    let mode = |name: &str| here.path().join(name).metadata().unwrap().mode() & 0o7777;
+    std::fs::set_permissions(here.path().join("a.wl"), std::fs::Permissions::from_mode(0o640)).unwrap();
+    let before = here.path().join("b.wl").metadata().unwrap();
+    let outcome = fmt(here.path(), &["a.wl", "b.wl", "c.wl"]).exits(0);
+    assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str()), ("", ""));
+    assert_eq!((read(&here, "a.wl").as_str(), read(&here, "b.wl").as_str()), (NEAT, NEAT));
+    assert_eq!(read(&here, "c.wl"), "run 5\n");
+    assert_eq!(mode("a.wl"), 0o640);
+    // What is canonical is not written.
+    let after = here.path().join("b.wl").metadata().unwrap();
+    assert_eq!((before.ino(), before.ctime_nsec()), (after.ino(), after.ctime_nsec()));
+    assert_eq!(names(&here), ["a.wl", "b.wl", "c.wl"]);
+    fmt(here.path(), &["--check", "a.wl", "b.wl", "c.wl"]).exits(0);
+}
+
+#[test]
+fn check_lists_what_would_change_and_writes_nothing() {
+    let here = folder(&[("a.wl", UGLY), ("b.wl", NEAT), ("c.wl", UGLY), ("d.wl", WRONG)]);
+    let outcome = fmt(here.path(), &["--check", "a.wl", "b.wl", "c.wl"]).exits(1);
+    assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str()), ("a.wl\nc.wl\n", ""));
+    assert_eq!(read(&here, "a.wl"), UGLY);
+    assert_eq!(fmt(here.path(), &["--check", "d.wl", "a.wl"]).exits(2).stdout, "a.wl\n");
+    assert_eq!(fmt_of(UGLY, here.path(), &["--check", "-"]).exits(1).stdout, "-\n");
+    assert_eq!(fmt_of(NEAT, here.path(), &["--check", "-"]).exits(0).stdout, "");
+}
+
+#[test]
+fn a_dash_is_standard_input_to_standard_output() {
+    let here = folder(&[]);
+    let outcome = fmt_of(UGLY, here.path(), &["-"]).exits(0);
+    assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str()), (NEAT, ""));
+    assert_eq!(fmt_of("", here.path(), &["-"]).exits(0).stdout, "");
+    assert_eq!(fmt_of(WRONG, here.path(), &["-"]).exits(2).says("-:1:5").stdout, "");
+    assert_eq!(names(&here), [""; 0]);
+}
+
+#[test]
+fn a_file_with_mistakes_is_left_and_the_others_are_done() {
+    let here = folder(&[("a.wl", WRONG), ("b.wl", UGLY)]);
+    let outcome =
+        fmt(here.path(), &["a.wl", "b.wl"]).exits(2).says("a.wl:1:5").says("'rum'").says("did you mean 'run'?");
+    assert_eq!(outcome.stdout, "");
+    assert_eq!((read(&here, "a.wl").as_str(), read(&here, "b.wl").as_str()), (WRONG, NEAT));
+    assert_eq!(names(&here), ["a.wl", "b.wl"]);
+}
+
+#[test]
+fn what_is_no_file_that_can_be_written_is_refused_with_advice() {
+    let here = folder(&[("a.wl", UGLY), ("b.wl", UGLY), ("latin.wl", "")]);
+    std::fs::write(here.path().join("latin.wl"), b"# \xe9\n").unwrap();
+    std::fs::create_dir(here.path().join("dir")).unwrap();
+    fmt(here.path(), &["dir"]).exits(2).says("dir is a directory");
+    fmt(here.path(), &["none.wl"]).exits(2).says("none.wl").says("No such file");
+    // A personality is no file.
+    fmt(here.path(), &["varmail"]).exits(2).says("varmail").says("No such file");
+    fmt(here.path(), &["latin.wl"]).exits(2).says("UTF-8");
+    fmt(here.path(), &["/dev/null"]).exits(0);
+    fmt(here.path(), &[]).exits(2).says("FILE");
+    fmt(here.path(), &["--force", "a.wl"]).exits(2).says("--to-wl");
+    let [a, b] = ["a.wl", "b.wl"].map(|name| here.path().join(name));
+    std::fs::set_permissions(&a, std::fs::Permissions::from_mode(0o444)).unwrap();
+    fmt(here.path(), &["a.wl"]).exits(1).says("a.wl is read-only").says("chmod u+w");
+    std::fs::hard_link(&b, here.path().join("c.wl")).unwrap();
+    fmt(here.path(), &["b.wl"]).exits(1).says("2 names (hard links)");
+    assert_eq!((read(&here, "a.wl").as_str(), read(&here, "b.wl").as_str()), (UGLY, UGLY));
+    assert_eq!(names(&here), ["a.wl", "b.wl", "c.wl", "dir", "latin.wl"]);
+}
+
+#[test]
+fn what_may_not_be_read_or_replaced_is_said() {
+    if rustix::process::geteuid().is_root() {
+        return skip("a file that may not be read is one for others than root only");
+    }
+    let here = folder(&[("a.wl", UGLY)]);
+    let path = here.path().join("a.wl");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o200)).unwrap();
+    fmt(here.path(), &["a.wl"]).exits(2).says("a.wl cannot be read: Permission denied");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    std::fs::set_permissions(here.path(), std::fs::Permissions::from_mode(0o500)).unwrap();
+    fmt(here.path(), &["a.wl"]).exits(1).says("a.wl").says("cannot be made: Permission denied");
+    std::fs::set_permissions(here.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
+    assert_eq!(read(&here, "a.wl"), UGLY);
+}
+
+#[test]
+fn a_link_stays_one_and_its_file_is_written() {
+    let here = folder(&[("a.wl", UGLY)]);
+    std::fs::create_dir(here.path().join("other")).unwrap();
+    symlink("../a.wl", here.path().join("other/link.wl")).unwrap();
+    fmt(here.path(), &["other/link.wl"]).exits(0);
+    assert!(here.path().join("other/link.wl").is_symlink());
+    assert_eq!(read(&here, "a.wl"), NEAT);
+    assert_eq!(names(&here), ["a.wl", "other"]);
+}
+
+const OLD: &str =
+    "usage \"an old one\"\ndefine filesets name=f,path=${dir},filesize=4K,entries=2,dirwidth=2,cached=false\nexit\n";
+const NEW: &str =
+    "# an old one\ndefine fileset name=f, path=$dir, size=4k, filesizegamma=1500, entries=2, dirwidth=2\nquit\n";
+
+#[test]
+fn old_forms_are_rewritten_into_a_file_beside() {
+    let here = folder(&[("old.f", OLD)]);
+    let outcome = fmt(here.path(), &["--to-wl", "old.f"]).exits(0);
+    assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str()), ("", ""));
+    assert_eq!((read(&here, "old.f").as_str(), read(&here, "old.wl").as_str()), (OLD, NEW));
+    // Layout alone changes no word.
+    fmt(here.path(), &["old.f"]).exits(0);
+    assert!(read(&here, "old.f").contains("filesize=4K") && read(&here, "old.f").ends_with("exit\n"));
+    // A file that is there is somebody's.
+    std::fs::write(here.path().join("old.wl"), UGLY).unwrap();
+    fmt(here.path(), &["--to-wl", "old.f"]).exits(3).says("old.wl is there already").says("--force");
+    assert_eq!(read(&here, "old.wl"), UGLY);
+    fmt(here.path(), &["--to-wl", "--force", "old.f"]).exits(0);
+    assert_eq!(read(&here, "old.wl"), NEW);
+    assert_eq!(fmt_of(OLD, here.path(), &["--to-wl", "-"]).exits(0).stdout, NEW);
+    fmt_of(WRONG, here.path(), &["--to-wl", "-"]).exits(2).says("'rum'");
+    fmt(here.path(), &["--to-wl", "--check", "old.f"]).exits(2).says("cannot be used with");
+    assert_eq!(names(&here), ["old.f", "old.wl"]);
+}
