@@ -172,3 +172,11 @@ fn old_forms_are_rewritten_into_a_file_beside() {
     fmt(here.path(), &["--to-wl", "--check", "old.f"]).exits(2).says("cannot be used with");
     assert_eq!(names(&here), ["old.f", "old.wl"]);
 }
+
+#[test]
+fn the_example_of_the_documentation_is_canonical() {
+    let page = include_str!("../docs/reference/language.md");
+    let section = page.split("## The canonical layout").nth(1).unwrap();
+    let example = section.split("```wl\n").nth(1).unwrap().split("```").next().unwrap();
+    assert_eq!(fmt_of(example, Path::new("/"), &["-"]).exits(0).stdout, example);
+}
