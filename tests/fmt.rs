@@ -5,6 +5,9 @@ use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use wlrun::diagnostic::Diagnostics;
+use wlrun::source::SourceFile;
+use wlrun::{plan, syntax};
 
 const UGLY: &str = "set $n = 5 # five\r\ndefine fileset name=f,path=$dir, entries = $n,\n dirwidth=5\n";
 const NEAT: &str = "set $n=5 # five\ndefine fileset name=f, path=$dir, entries=$n, dirwidth=5\n";
@@ -179,4 +182,80 @@ fn the_example_of_the_documentation_is_canonical() {
     let section = page.split("## The canonical layout").nth(1).unwrap();
     let example = section.split("```wl\n").nth(1).unwrap().split("```").next().unwrap();
     assert_eq!(fmt_of(example, Path::new("/"), &["-"]).exits(0).stdout, example);
+}
+
+/// All workloads of the package, by their paths, that have no mistake of syntax.
+fn workloads() -> Vec<SourceFile> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = Vec::new();
+    for folder in ["workloads", "tests/workloads/good", "tests/cases"] {
+        for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            // Some cases are no text.
+            let Ok(text) = std::fs::read_to_string(&path) else { continue };
+            let file = SourceFile::new(path.display().to_string(), text);
+            let mut mistakes = Diagnostics::new();
+            syntax::parse(&file, &mut mistakes);
+            if !mistakes.has_errors() {
+                found.push(file);
+            }
+        }
+    }
+    assert!(found.len() > 80, "{}", found.len());
+    found
+}
+
+fn laid(file: &SourceFile) -> SourceFile {
+    let mut found = Diagnostics::new();
+    let text = syntax::format(file, &mut found);
+    SourceFile::new(&*file.name, text.unwrap_or_else(|| panic!("{}", found.render(file, false))))
+}
+
+#[test]
+fn the_layout_of_each_workload_says_the_same_and_is_its_own() {
+    let tree = |file: &SourceFile| syntax::parse(file, &mut Diagnostics::new()).unplaced();
+    // What stands in quotes is the tree's, so a difference is one of comments.
+    let comments = |file: &SourceFile| file.text.matches('#').count();
+    for file in workloads() {
+        let new = laid(&file);
+        assert_eq!(tree(&file), tree(&new), "{}", file.name);
+        assert_eq!(comments(&file), comments(&new), "{}", file.name);
+        assert_eq!(laid(&new).text, new.text, "{}", file.name);
+    }
+}
+
+/// The plan of a text without its places, its dialect and what names the text; none where it has mistakes.
+fn meaning(file: &SourceFile) -> Option<serde_json::Value> {
+    fn strip(value: &mut serde_json::Value) {
+        match value {
+            serde_json::Value::Object(object) => {
+                object.remove("span");
+                object.values_mut().for_each(strip);
+            }
+            serde_json::Value::Array(list) => list.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    let mut found = Diagnostics::new();
+    let ast = syntax::parse(file, &mut found);
+    let dir = Some("/d".into());
+    let options = plan::Options { base: "/d".into(), dir, seed: 1, check: true, ..plan::Options::default() };
+    let mut json = serde_json::to_value(plan::plan(file, &ast, &options, &mut found)?).unwrap();
+    strip(&mut json);
+    json["workload"].take();
+    json["dialect"].take();
+    Some(json)
+}
+
+#[test]
+fn rewriting_old_forms_keeps_the_plan_of_each_workload() {
+    let mut count = 0;
+    for file in workloads() {
+        let Some(before) = meaning(&file) else { continue };
+        let ast = syntax::parse(&file, &mut Diagnostics::new());
+        let new = laid(&SourceFile::new(&*file.name, plan::to_wl(&file, &ast)));
+        assert_eq!(Some(before), meaning(&new), "{}", new.text);
+        count += 1;
+    }
+    assert!(count > 60, "{count}");
 }

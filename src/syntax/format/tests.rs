@@ -210,26 +210,6 @@ fn a_text_with_mistakes_has_no_layout() {
 }
 
 #[test]
-fn every_workload_of_ours_keeps_what_it_says() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut count = 0;
-    for folder in ["workloads", "tests/workloads/good", "tests/cases"] {
-        for entry in std::fs::read_dir(root.join(folder)).unwrap() {
-            let path = entry.unwrap().path();
-            let Ok(text) = std::fs::read_to_string(&path) else { continue };
-            let mut found = Diagnostics::new();
-            super::super::parse(&SourceFile::new("w", &*text), &mut found);
-            // Some cases are there for their mistakes.
-            if !found.has_errors() {
-                laid(&text);
-                count += 1;
-            }
-        }
-    }
-    assert!(count > 80, "{count}");
-}
-
-#[test]
 fn time_grows_with_the_text_and_no_faster() {
     let taken = |lines: usize| {
         let line = "    flowop readwholefile name=r,filesetname=set,fd=1,iosize=$iosize # why\n";
