@@ -259,3 +259,17 @@ fn rewriting_old_forms_keeps_the_plan_of_each_workload() {
     }
     assert!(count > 60, "{count}");
 }
+
+#[test]
+fn our_own_workloads_are_canonical() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("workloads");
+    let names: Vec<String> = std::fs::read_dir(&root)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.ends_with(".wl"))
+        .collect();
+    assert!(names.len() > 40);
+    let mut args = vec!["--check"];
+    args.extend(names.iter().map(String::as_str));
+    assert_eq!(fmt(&root, &args).exits(0).stdout, "");
+}

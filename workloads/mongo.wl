@@ -10,27 +10,29 @@
 
 set $nfiles=1000
 set $dirwidth=20
-set $filesize=cvar(type=cvar-gamma,parameters=mean:16384;gamma:1.5)
+set $filesize=cvar(type=cvar-gamma, parameters=mean:16384;gamma:1.5)
 set $nthreads=1
 set $meaniosize=16k
 set $readiosize=1m
 
 set mode quit firstdone
 
-define fileset name=postset,path=$dir,size=$filesize,entries=$nfiles,dirwidth=$dirwidth,prealloc
-define fileset name=postsetdel,path=$dir,size=$filesize,entries=$nfiles,dirwidth=$dirwidth,prealloc
+define fileset name=postset, path=$dir, size=$filesize, entries=$nfiles, dirwidth=$dirwidth,
+    prealloc
+define fileset name=postsetdel, path=$dir, size=$filesize, entries=$nfiles, dirwidth=$dirwidth,
+    prealloc
 
-define process name=filereader,instances=1
+define process name=filereader, instances=1
 {
-  thread name=filereaderthread,memsize=10m,instances=$nthreads
+  thread name=filereaderthread, memsize=10m, instances=$nthreads
   {
-    flowop openfile name=openfile1,filesetname=postset,fd=1
-    flowop appendfilerand name=appendfilerand1,iosize=$meaniosize,fd=1
-    flowop closefile name=closefile1,fd=1
-    flowop openfile name=openfile2,filesetname=postset,fd=1
-    flowop readwholefile name=readfile1,fd=1,iosize=$readiosize
-    flowop closefile name=closefile2,fd=1
-    flowop deletefile name=deletefile1,filesetname=postsetdel
+    flowop openfile name=openfile1, filesetname=postset, fd=1
+    flowop appendfilerand name=appendfilerand1, iosize=$meaniosize, fd=1
+    flowop closefile name=closefile1, fd=1
+    flowop openfile name=openfile2, filesetname=postset, fd=1
+    flowop readwholefile name=readfile1, fd=1, iosize=$readiosize
+    flowop closefile name=closefile2, fd=1
+    flowop deletefile name=deletefile1, filesetname=postsetdel
   }
 }
 

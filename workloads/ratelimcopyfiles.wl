@@ -10,7 +10,7 @@
 
 set $eventrate=10
 set $dirwidth=20
-set $filesize=cvar(type=cvar-gamma,parameters=mean:16384;gamma:1.5)
+set $filesize=cvar(type=cvar-gamma, parameters=mean:16384;gamma:1.5)
 set $iosize=1m
 set $nfiles=1000
 set $nthreads=1
@@ -18,20 +18,21 @@ set $nthreads=1
 set mode quit firstdone
 eventgen rate=$eventrate
 
-define fileset name=bigfileset,path=$dir,size=$filesize,entries=$nfiles,dirwidth=$dirwidth,prealloc=100
-define fileset name=destfiles,path=$dir,size=$filesize,entries=$nfiles,dirwidth=$dirwidth
+define fileset name=bigfileset, path=$dir, size=$filesize, entries=$nfiles, dirwidth=$dirwidth,
+    prealloc=100
+define fileset name=destfiles, path=$dir, size=$filesize, entries=$nfiles, dirwidth=$dirwidth
 
-define process name=filereader,instances=1
+define process name=filereader, instances=1
 {
-  thread name=filereaderthread,memsize=10m,instances=$nthreads
+  thread name=filereaderthread, memsize=10m, instances=$nthreads
   {
-    flowop openfile name=openfile1,filesetname=bigfileset,fd=1
-    flowop readwholefile name=readfile1,fd=1,iosize=$iosize
-    flowop createfile name=createfile2,filesetname=destfiles,fd=2
-    flowop writewholefile name=writefile2,filesetname=destfiles,fd=2,srcfd=1,iosize=$iosize
-    flowop closefile name=closefile1,fd=1
-    flowop closefile name=closefile2,fd=2
-    flowop iopslimit name=iopslim1,target=writefile2
+    flowop openfile name=openfile1, filesetname=bigfileset, fd=1
+    flowop readwholefile name=readfile1, fd=1, iosize=$iosize
+    flowop createfile name=createfile2, filesetname=destfiles, fd=2
+    flowop writewholefile name=writefile2, filesetname=destfiles, fd=2, srcfd=1, iosize=$iosize
+    flowop closefile name=closefile1, fd=1
+    flowop closefile name=closefile2, fd=2
+    flowop iopslimit name=iopslim1, target=writefile2
   }
 }
 

@@ -10,34 +10,35 @@
 
 set $nfiles=1000
 set $meandirwidth=1000000
-set $filesize=cvar(type=cvar-gamma,parameters=mean:16384;gamma:1.5)
+set $filesize=cvar(type=cvar-gamma, parameters=mean:16384;gamma:1.5)
 set $nthreads=16
 set $iosize=1m
 set $meanappendsize=16k
 set $runtime=60
 
-define fileset name=bigfileset,path=$dir,size=$filesize,entries=$nfiles,dirwidth=$meandirwidth,prealloc=80
+define fileset name=bigfileset, path=$dir, size=$filesize, entries=$nfiles, dirwidth=$meandirwidth,
+    prealloc=80
 
-define process name=filereader,instances=1
+define process name=filereader, instances=1
 {
-  thread name=filereaderthread,memsize=10m,instances=$nthreads
+  thread name=filereaderthread, memsize=10m, instances=$nthreads
   {
-    flowop deletefile name=deletefile1,filesetname=bigfileset
+    flowop deletefile name=deletefile1, filesetname=bigfileset
 
-    flowop createfile name=createfile2,filesetname=bigfileset,fd=1
-    flowop appendfilerand name=appendfilerand2,iosize=$meanappendsize,fd=1
-    flowop fsync name=fsyncfile2,fd=1
-    flowop closefile name=closefile2,fd=1
+    flowop createfile name=createfile2, filesetname=bigfileset, fd=1
+    flowop appendfilerand name=appendfilerand2, iosize=$meanappendsize, fd=1
+    flowop fsync name=fsyncfile2, fd=1
+    flowop closefile name=closefile2, fd=1
 
-    flowop openfile name=openfile3,filesetname=bigfileset,fd=1
-    flowop readwholefile name=readfile3,fd=1,iosize=$iosize
-    flowop appendfilerand name=appendfilerand3,iosize=$meanappendsize,fd=1
-    flowop fsync name=fsyncfile3,fd=1
-    flowop closefile name=closefile3,fd=1
+    flowop openfile name=openfile3, filesetname=bigfileset, fd=1
+    flowop readwholefile name=readfile3, fd=1, iosize=$iosize
+    flowop appendfilerand name=appendfilerand3, iosize=$meanappendsize, fd=1
+    flowop fsync name=fsyncfile3, fd=1
+    flowop closefile name=closefile3, fd=1
 
-    flowop openfile name=openfile4,filesetname=bigfileset,fd=1
-    flowop readwholefile name=readfile4,fd=1,iosize=$iosize
-    flowop closefile name=closefile4,fd=1
+    flowop openfile name=openfile4, filesetname=bigfileset, fd=1
+    flowop readwholefile name=readfile4, fd=1, iosize=$iosize
+    flowop closefile name=closefile4, fd=1
   }
 }
 
