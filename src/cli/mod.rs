@@ -106,7 +106,7 @@ impl Parameters {
     }
 }
 
-/// True where messages on stderr are coloured. `NO_COLOR` is honoured (https://no-color.org).
+/// True where messages on stderr are coloured. `NO_COLOR` is honoured (<https://no-color.org>).
 fn colored(choice: ColorChoice) -> bool {
     match choice {
         ColorChoice::Always => true,
