@@ -1,7 +1,9 @@
 //! `makedir`: makes a leaf directory.
 
 use super::file::Selection;
-use super::{Broken, Build, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes};
+use super::{
+    Broken, Build, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes,
+};
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "makedir",

@@ -1,7 +1,9 @@
 //! `removedir`: removes a leaf directory.
 
 use super::file::Selection;
-use super::{Broken, Build, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes};
+use super::{
+    Broken, Build, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes,
+};
 use rustix::io::Errno;
 
 pub(super) static DEF: FlowopDef = FlowopDef {

@@ -1,9 +1,7 @@
 //! `statdir`: reads the attributes of a leaf directory.
 
 use super::file::Selection;
-use super::{
-    Broken, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes,
-};
+use super::{Broken, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes};
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "statdir",

@@ -15,8 +15,10 @@ mod composite;
 pub mod entity;
 mod resolve;
 mod scope;
+mod to_wl;
 
 pub use resolve::plan;
+pub use to_wl::to_wl;
 
 /// A workload, resolved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

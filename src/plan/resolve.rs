@@ -12,7 +12,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, nearest_name};
 use crate::fileset::{self, Content, Draw};
 use crate::flowop::{self, Effect, FlowopClass, FlowopDef};
 use crate::random::stream::Seed;
-use crate::source::{Sources, Span, Spanned};
+use crate::source::{SourceFile, Sources, Span, Spanned};
 use crate::syntax::{self, Ast, Attribute, Block, Expression, Item, Parameter, Statement, Texts};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
@@ -39,7 +39,7 @@ pub fn plan(texts: &Texts, options: &Options, diagnostics: &mut Diagnostics) -> 
     overrides.extend(options.set.iter().cloned());
     let garbled = diagnostics.has_errors();
     let scope = Scope::new(diagnostics, overrides, options.check, Files::new(texts.sources(), options.read));
-    let signs: Vec<_> = texts.trees().iter().map(sign).collect();
+    let signs: Vec<_> = texts.sources().files().iter().zip(texts.trees()).map(|(file, ast)| sign(file, ast)).collect();
     let dialect = if signs.iter().any(Option::is_some) { Dialect::Filebench14 } else { Dialect::Current };
     let mut resolver = Resolver {
         scope,
@@ -96,8 +96,12 @@ fn hash(sources: &Sources) -> String {
     format!("fnv1a64:{hash:016x}")
 }
 
-/// What shows that a text is one of filebench 1.4: commands and attributes that only that has.
-fn sign(ast: &Ast) -> Option<(Span, &'static str)> {
+/// What shows that a text is one of filebench 1.4: commands and attributes that only that has. One that is called `.wl`
+/// is none, whatever it holds.
+pub(super) fn sign(file: &SourceFile, ast: &Ast) -> Option<(Span, &'static str)> {
+    if file.is_wl() {
+        return None;
+    }
     let mut sign = None;
     syntax::each(&ast.statements, &mut |statement| match &statement.value {
         Statement::Command { word, .. } if word.value == "usage" => sign = sign.or(Some((word.span, "usage"))),
@@ -1031,7 +1035,8 @@ impl<'a> Resolver<'a, '_> {
                 Some(Kind::Pick(Picked::Homes)) => {
                     let message = "how many directories of files there are is known with their layout only";
                     let diagnostic = Diagnostic::error(span, message, "this distribution has no n");
-                    return self.push(diagnostic.help("give the number to choose from, such as zipf(theta=1.1, n=100)"));
+                    return self
+                        .push(diagnostic.help("give the number to choose from, such as zipf(theta=1.1, n=100)"));
                 }
                 _ => spec.entries,
             };

@@ -483,7 +483,7 @@ fn a_loop_says_what_it_lacks() {
     9:1 this foreach lacks a value | values are expected after 'in' and each comma | such as: foreach $n in 1, 2, 4 { ... }
     10:1 this foreach has no 'in' | 'in' and values are expected after the variable | such as: foreach $n in 1, 2, 4 { ... }
     11:15 'kb' in '1kb' is no unit: sizes end in k, m, g or t, times in ns, us, ms, s, min or h | a number is expected here
-    12:19 this thread stands outside of a block | a command is expected here | threads stand in the braces of a process, flowops in those of a thread
+    12:19 this thread stands outside of a block | a command is expected here | threads stand in the braces of a process, flowops and mixes in those of a thread
     13:19 unknown command 'sett' | a command is expected here | did you mean 'set'?
     14:1 this foreach lacks a value | values are expected after 'in' and each comma | such as: foreach $n in 1, 2, 4 { ... }
     14:19 unexpected '{' | a command is expected here
