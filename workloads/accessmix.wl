@@ -37,31 +37,32 @@ set $directio=0
 ## length of the run, in seconds
 set $runtime=60
 
-define file name=iobw,path=$dir,size=$filesize,prealloc,reuse
+define file name=iobw, path=$dir, size=$filesize, prealloc, reuse
 
-define flowop name=access,$size
+define flowop name=access, $size
 {
   mix
   {
-    flowop read name=read,filename=iobw,iosize=$size,random,directio=$directio,weight=$readpct
-    flowop write name=write,filename=iobw,iosize=$size,random,directio=$directio,weight=100 - $readpct
+    flowop read name=read, filename=iobw, iosize=$size, random, directio=$directio, weight=$readpct
+    flowop write name=write, filename=iobw, iosize=$size, random, directio=$directio,
+        weight=100 - $readpct
   }
 }
 
-define process name=worker,instances=1
+define process name=worker, instances=1
 {
-  thread name=worker,instances=$nthreads
+  thread name=worker, instances=$nthreads
   {
     mix name=specification
     {
-      flowop access name=a512,$size=512,weight=$w512
-      flowop access name=a1k,$size=1k,weight=$w1k
-      flowop access name=a2k,$size=2k,weight=$w2k
-      flowop access name=a4k,$size=4k,weight=$w4k
-      flowop access name=a8k,$size=8k,weight=$w8k
-      flowop access name=a16k,$size=16k,weight=$w16k
-      flowop access name=a32k,$size=32k,weight=$w32k
-      flowop access name=a64k,$size=64k,weight=$w64k
+      flowop access name=a512, $size=512, weight=$w512
+      flowop access name=a1k, $size=1k, weight=$w1k
+      flowop access name=a2k, $size=2k, weight=$w2k
+      flowop access name=a4k, $size=4k, weight=$w4k
+      flowop access name=a8k, $size=8k, weight=$w8k
+      flowop access name=a16k, $size=16k, weight=$w16k
+      flowop access name=a32k, $size=32k, weight=$w32k
+      flowop access name=a64k, $size=64k, weight=$w64k
     }
   }
 }

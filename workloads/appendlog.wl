@@ -18,31 +18,31 @@ set $recordsize=4k
 ## length of the run, in seconds
 set $runtime=60
 
-define fileset name=logs,path=$dir,size=0,entries=$nthreads,dirwidth=100000,prealloc
-define file name=grouplog,path=$dir,size=0,prealloc
+define fileset name=logs, path=$dir, size=0, entries=$nthreads, dirwidth=100000, prealloc
+define file name=grouplog, path=$dir, size=0, prealloc
 
-define process name=alone,instances=1 - $group
+define process name=alone, instances=1 - $group
 {
-  thread name=writer,instances=$nthreads
+  thread name=writer, instances=$nthreads
   {
-    flowop appendfile name=append,filesetname=logs,iosize=$recordsize,fd=1
-    flowop fsync name=fsync,fd=1
+    flowop appendfile name=append, filesetname=logs, iosize=$recordsize, fd=1
+    flowop fsync name=fsync, fd=1
   }
 }
 
-define process name=together,instances=$group
+define process name=together, instances=$group
 {
-  thread name=member,instances=$nthreads
+  thread name=member, instances=$nthreads
   {
-    flowop sempost name=handed-over,target=collect,value=1
-    flowop semblock name=committed,value=1
+    flowop sempost name=handed-over, target=collect, value=1
+    flowop semblock name=committed, value=1
   }
-  thread name=logwriter,instances=1
+  thread name=logwriter, instances=1
   {
-    flowop semblock name=collect,value=$nthreads
-    flowop appendfile name=groupappend,filename=grouplog,iosize=$recordsize * $nthreads,fd=1
-    flowop fsync name=groupfsync,fd=1
-    flowop sempost name=done,target=committed,value=1
+    flowop semblock name=collect, value=$nthreads
+    flowop appendfile name=groupappend, filename=grouplog, iosize=$recordsize * $nthreads, fd=1
+    flowop fsync name=groupfsync, fd=1
+    flowop sempost name=done, target=committed, value=1
   }
 }
 

@@ -18,8 +18,8 @@ set $nthreads=8
 
 set mode quit alldone
 
-define fileset name=directories,path=$dir,leafdirs=$items,dirwidth=$meandirwidth
-define fileset name=files,path=$dir,size=0,entries=$items,dirwidth=$meandirwidth
+define fileset name=directories, path=$dir, leafdirs=$items, dirwidth=$meandirwidth
+define fileset name=files, path=$dir, size=0, entries=$items, dirwidth=$meandirwidth
 
 # Which of the processes has an instance is set before each run.
 set $dircreate=1
@@ -30,65 +30,65 @@ set $filestat=0
 set $fileread=0
 set $fileremove=0
 
-define process name=dircreate,instances=$dircreate
+define process name=dircreate, instances=$dircreate
 {
-  thread name=dircreate,instances=$nthreads
+  thread name=dircreate, instances=$nthreads
   {
-    flowop makedir name=dircreate,filesetname=directories
+    flowop makedir name=dircreate, filesetname=directories
   }
 }
 
-define process name=dirstat,instances=$dirstat
+define process name=dirstat, instances=$dirstat
 {
-  thread name=dirstat,instances=$nthreads
+  thread name=dirstat, instances=$nthreads
   {
-    flowop statdir name=dirstat,filesetname=directories
-    flowop finishoncount name=dirsstatted,value=$items
+    flowop statdir name=dirstat, filesetname=directories
+    flowop finishoncount name=dirsstatted, value=$items
   }
 }
 
-define process name=dirremove,instances=$dirremove
+define process name=dirremove, instances=$dirremove
 {
-  thread name=dirremove,instances=$nthreads
+  thread name=dirremove, instances=$nthreads
   {
-    flowop removedir name=dirremove,filesetname=directories
+    flowop removedir name=dirremove, filesetname=directories
   }
 }
 
-define process name=filecreate,instances=$filecreate
+define process name=filecreate, instances=$filecreate
 {
-  thread name=filecreate,instances=$nthreads
+  thread name=filecreate, instances=$nthreads
   {
-    flowop createfile name=filecreate,filesetname=files,fd=1
-    flowop closefile name=filecreateclose,fd=1
+    flowop createfile name=filecreate, filesetname=files, fd=1
+    flowop closefile name=filecreateclose, fd=1
   }
 }
 
-define process name=filestat,instances=$filestat
+define process name=filestat, instances=$filestat
 {
-  thread name=filestat,instances=$nthreads
+  thread name=filestat, instances=$nthreads
   {
-    flowop statfile name=filestat,filesetname=files
-    flowop finishoncount name=filesstatted,value=$items
+    flowop statfile name=filestat, filesetname=files
+    flowop finishoncount name=filesstatted, value=$items
   }
 }
 
-define process name=fileread,instances=$fileread
+define process name=fileread, instances=$fileread
 {
-  thread name=fileread,instances=$nthreads
+  thread name=fileread, instances=$nthreads
   {
-    flowop openfile name=fileopen,filesetname=files,fd=1
-    flowop readwholefile name=fileread,fd=1,iosize=1m
-    flowop closefile name=fileclose,fd=1
-    flowop finishoncount name=filesread,value=$items * 3
+    flowop openfile name=fileopen, filesetname=files, fd=1
+    flowop readwholefile name=fileread, fd=1, iosize=1m
+    flowop closefile name=fileclose, fd=1
+    flowop finishoncount name=filesread, value=$items * 3
   }
 }
 
-define process name=fileremove,instances=$fileremove
+define process name=fileremove, instances=$fileremove
 {
-  thread name=fileremove,instances=$nthreads
+  thread name=fileremove, instances=$nthreads
   {
-    flowop deletefile name=fileremove,filesetname=files
+    flowop deletefile name=fileremove, filesetname=files
   }
 }
 

@@ -46,40 +46,43 @@ set $runtime=60
 
 eventgen rate=$eventrate
 
-define fileset name=datafiles,path=$dir,size=$filesize,entries=$nfiles,dirwidth=1024,prealloc=100,reuse
-define fileset name=logfile,path=$dir,size=$logfilesize,entries=$nlogfiles,dirwidth=1024,prealloc=100,reuse
+define fileset name=datafiles, path=$dir, size=$filesize, entries=$nfiles, dirwidth=1024,
+    prealloc=100, reuse
+define fileset name=logfile, path=$dir, size=$logfilesize, entries=$nlogfiles, dirwidth=1024,
+    prealloc=100, reuse
 
-define process name=lgwr,instances=1
+define process name=lgwr, instances=1
 {
-  thread name=lgwr,memsize=$memperthread
+  thread name=lgwr, memsize=$memperthread
   {
-    flowop aiowrite name=lg-write,filesetname=logfile,iosize=256k,random,directio=$directio,dsync
+    flowop aiowrite name=lg-write, filesetname=logfile, iosize=256k, random, directio=$directio,
+        dsync
     flowop aiowait name=lg-aiowait
-    flowop semblock name=lg-block,value=$logchanges,highwater=1000
+    flowop semblock name=lg-block, value=$logchanges, highwater=1000
   }
 }
 
-define process name=dbwr,instances=$ndbwriters
+define process name=dbwr, instances=$ndbwriters
 {
-  thread name=dbwr,memsize=$memperthread
+  thread name=dbwr, memsize=$memperthread
   {
-    flowop aiowrite name=dbwrite-a,filesetname=datafiles,iosize=$iosize,workingset=$workingset,random,iters=100,opennext,
-      directio=$directio,dsync
-    flowop hog name=dbwr-hog,value=10000
-    flowop semblock name=dbwr-block,value=$dbchanges,highwater=2000
+    flowop aiowrite name=dbwrite-a, filesetname=datafiles, iosize=$iosize, workingset=$workingset,
+        random, iters=100, opennext, directio=$directio, dsync
+    flowop hog name=dbwr-hog, value=10000
+    flowop semblock name=dbwr-block, value=$dbchanges, highwater=2000
     flowop aiowait name=dbwr-aiowait
   }
 }
 
-define process name=shadow,instances=$nshadows
+define process name=shadow, instances=$nshadows
 {
-  thread name=shadow,memsize=$memperthread
+  thread name=shadow, memsize=$memperthread
   {
-    flowop read name=shadowread,filesetname=datafiles,iosize=$iosize,workingset=$workingset,random,opennext,
-      directio=$directio
-    flowop hog name=shadowhog,value=$usermode
-    flowop sempost name=shadow-post-lg,value=1,target=lg-block,blocking
-    flowop sempost name=shadow-post-dbwr,value=1,target=dbwr-block,blocking
+    flowop read name=shadowread, filesetname=datafiles, iosize=$iosize, workingset=$workingset,
+        random, opennext, directio=$directio
+    flowop hog name=shadowhog, value=$usermode
+    flowop sempost name=shadow-post-lg, value=1, target=lg-block, blocking
+    flowop sempost name=shadow-post-dbwr, value=1, target=dbwr-block, blocking
     flowop eventlimit name=random-rate
   }
 }

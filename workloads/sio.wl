@@ -28,22 +28,22 @@ set $path=$dir
 ## length of the run, in seconds
 set $runtime=60
 
-define file name=$target,path=$path,size=$filesize,prealloc,reuse
+define file name=$target, path=$path, size=$filesize, prealloc, reuse
 
-define process name=sio,instances=1
+define process name=sio, instances=1
 {
-  thread name=sio,instances=$nthreads
+  thread name=sio, instances=$nthreads
   {
     mix name=request
     {
-      flowop read name=randread,filename=$target,fd=1,iosize=$iosize,random,directio=$directio,
-        weight=$readpct * $randpct
-      flowop write name=randwrite,filename=$target,fd=1,iosize=$iosize,random,directio=$directio,
-        weight=(100 - $readpct) * $randpct
-      flowop read name=seqread,filename=$target,fd=2,iosize=$iosize,directio=$directio,
-        weight=$readpct * (100 - $randpct)
-      flowop write name=seqwrite,filename=$target,fd=3,iosize=$iosize,wrap,directio=$directio,
-        weight=(100 - $readpct) * (100 - $randpct)
+      flowop read name=randread, filename=$target, fd=1, iosize=$iosize, random, directio=$directio,
+          weight=$readpct * $randpct
+      flowop write name=randwrite, filename=$target, fd=1, iosize=$iosize, random,
+          directio=$directio, weight=(100 - $readpct) * $randpct
+      flowop read name=seqread, filename=$target, fd=2, iosize=$iosize, directio=$directio,
+          weight=$readpct * (100 - $randpct)
+      flowop write name=seqwrite, filename=$target, fd=3, iosize=$iosize, wrap, directio=$directio,
+          weight=(100 - $readpct) * (100 - $randpct)
     }
   }
 }

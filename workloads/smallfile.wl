@@ -20,8 +20,8 @@ set $nthreads=8
 
 set mode quit alldone
 
-define fileset name=tree,path=$dir,size=$filesize,entries=$nfiles,dirwidth=$meandirwidth
-define fileset name=renamed,path=$dir,size=$filesize,entries=$nfiles,dirwidth=$meandirwidth
+define fileset name=tree, path=$dir, size=$filesize, entries=$nfiles, dirwidth=$meandirwidth
+define fileset name=renamed, path=$dir, size=$filesize, entries=$nfiles, dirwidth=$meandirwidth
 
 # Which of the processes has an instance is set before each run.
 set $creating=1
@@ -30,49 +30,49 @@ set $reading=0
 set $renaming=0
 set $deleting=0
 
-define process name=create,instances=$creating
+define process name=create, instances=$creating
 {
-  thread name=create,instances=$nthreads
+  thread name=create, instances=$nthreads
   {
-    flowop createfile name=create,filesetname=tree,fd=1
-    flowop writewholefile name=write,fd=1
-    flowop closefile name=closenew,fd=1
+    flowop createfile name=create, filesetname=tree, fd=1
+    flowop writewholefile name=write, fd=1
+    flowop closefile name=closenew, fd=1
   }
 }
 
-define process name=stat,instances=$asking
+define process name=stat, instances=$asking
 {
-  thread name=stat,instances=$nthreads
+  thread name=stat, instances=$nthreads
   {
-    flowop statfile name=stat,filesetname=tree
-    flowop finishoncount name=allstatted,value=$nfiles
+    flowop statfile name=stat, filesetname=tree
+    flowop finishoncount name=allstatted, value=$nfiles
   }
 }
 
-define process name=read,instances=$reading
+define process name=read, instances=$reading
 {
-  thread name=read,instances=$nthreads
+  thread name=read, instances=$nthreads
   {
-    flowop openfile name=open,filesetname=tree,fd=1
-    flowop readwholefile name=read,fd=1
-    flowop closefile name=close,fd=1
-    flowop finishoncount name=allread,value=$nfiles * 3
+    flowop openfile name=open, filesetname=tree, fd=1
+    flowop readwholefile name=read, fd=1
+    flowop closefile name=close, fd=1
+    flowop finishoncount name=allread, value=$nfiles * 3
   }
 }
 
-define process name=rename,instances=$renaming
+define process name=rename, instances=$renaming
 {
-  thread name=rename,instances=$nthreads
+  thread name=rename, instances=$nthreads
   {
-    flowop rename name=rename,source=tree,filesetname=renamed
+    flowop rename name=rename, source=tree, filesetname=renamed
   }
 }
 
-define process name=delete,instances=$deleting
+define process name=delete, instances=$deleting
 {
-  thread name=delete,instances=$nthreads
+  thread name=delete, instances=$nthreads
   {
-    flowop deletefile name=delete,filesetname=renamed
+    flowop deletefile name=delete, filesetname=renamed
   }
 }
 

@@ -22,22 +22,24 @@ set $directio=0
 ## length of the run, in seconds
 set $runtime=60
 
-define fileset name=readset,path=$dir,size=$filesize,entries=$readers,dirwidth=1024,prealloc,reuse
-define fileset name=writeset,path=$dir,size=0,entries=$writers,dirwidth=1024,prealloc
+define fileset name=readset, path=$dir, size=$filesize, entries=$readers, dirwidth=1024, prealloc,
+    reuse
+define fileset name=writeset, path=$dir, size=0, entries=$writers, dirwidth=1024, prealloc
 
-define process name=reader,instances=$readers
+define process name=reader, instances=$readers
 {
-  thread name=reader,instances=1
+  thread name=reader, instances=1
   {
-    flowop read name=streamread,filesetname=readset,iosize=$iosize,directio=$directio
+    flowop read name=streamread, filesetname=readset, iosize=$iosize, directio=$directio
   }
 }
 
-define process name=writer,instances=$writers
+define process name=writer, instances=$writers
 {
-  thread name=writer,instances=1
+  thread name=writer, instances=1
   {
-    flowop write name=streamwrite,filesetname=writeset,iosize=$iosize,workingset=$filesize,wrap,directio=$directio
+    flowop write name=streamwrite, filesetname=writeset, iosize=$iosize, workingset=$filesize, wrap,
+        directio=$directio
   }
 }
 

@@ -16,9 +16,11 @@ mod composite;
 pub mod entity;
 mod resolve;
 mod scope;
+mod to_wl;
 
 pub use command::{COMMANDS, CommandDef};
 pub use resolve::plan;
+pub use to_wl::to_wl;
 
 /// A workload, resolved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
