@@ -155,6 +155,12 @@ impl SourceFile {
         Path::new(name).file_stem().map_or_else(|| name.to_owned(), |stem| stem.to_string_lossy().into_owned())
     }
 
+    /// True for a text of wlrun's own language by its name: a file that ends in `.wl`, or an embedded personality. Any
+    /// other may be one of filebench's.
+    pub fn is_wl(&self) -> bool {
+        self.name.ends_with(".wl") || self.name.starts_with('<') && self.path.is_none()
+    }
+
     /// All of it.
     pub fn span(&self) -> Span {
         Span::new(self.base, self.base + self.text.len())
@@ -284,6 +290,14 @@ impl miette::SourceCode for Sources {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_is_wlruns_own_by_its_name() {
+        let own = |name: &str| SourceFile::new(name, "").is_wl();
+        assert!(own("/x/a.wl") && own("<fileserver>"));
+        assert!(!own("a.f") && !own("-") && !own("a.wl.f") && !own("wl"));
+        assert!(!SourceFile::new("<a>", "").at("<a>").is_wl());
+    }
 
     #[test]
     fn columns_count_characters_from_one() {

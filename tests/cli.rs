@@ -70,7 +70,7 @@ fn what_is_not_built_is_refused_by_name() {
         wlrun(&["fileserver", "--dir", ".", "--format", format]).exits(2).says(format).says("not supported yet");
     }
     wlrun(&["fileserver", "--dir", ".", "--out", "csv=x"]).exits(2).says("not supported yet");
-    for command in ["fmt", "compare", "ab", "sweep", "verify", "clean", "lib", "rerun", "lsp", "completions", "man"] {
+    for command in ["compare", "ab", "sweep", "verify", "clean", "lib", "rerun", "lsp", "completions", "man"] {
         let outcome = wlrun(&[command, "x"]).exits(2).says(command).says("not supported yet");
         assert_eq!(outcome.stdout, "");
     }

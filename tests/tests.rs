@@ -11,6 +11,7 @@ mod content;
 mod data;
 mod docs;
 mod exact;
+mod fmt;
 mod layers;
 mod library;
 mod mix;

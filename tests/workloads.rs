@@ -28,17 +28,21 @@ fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
 }
 
-/// Files of a folder with their texts, by name.
+/// Files of a folder with their texts, by name: `.wl`, or `.f` for what is of filebench 1.4.
 fn workloads(kind: &str) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = std::fs::read_dir(folder("workloads").join(kind))
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "wl"))
-        .map(|path| (path.file_stem().unwrap().to_str().unwrap().to_owned(), std::fs::read_to_string(&path).unwrap()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "wl" || extension == "f"))
+        .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), std::fs::read_to_string(&path).unwrap()))
         .collect();
     found.sort();
     assert!(found.len() >= 12, "{kind}: {}", found.len());
     found
+}
+
+fn stem(name: &str) -> &str {
+    name.rsplit_once('.').unwrap().0
 }
 
 /// The name of a snapshot: `bad-unknown-flowop`.
@@ -51,30 +55,30 @@ fn snapshot(name: &str, text: &str) {
 #[test]
 fn the_plan_of_each_good_workload_is_what_it_means() {
     for (name, text) in workloads("good") {
-        let (plan, diagnostics, sources) = plan(&format!("{name}.wl"), &text);
+        let (plan, diagnostics, sources) = plan(&name, &text);
         let found = diagnostics.render(&sources, false);
         let plan = plan.unwrap_or_else(|| panic!("{name} has mistakes:\n{found}"));
         let json = serde_json::to_string(&plan).unwrap();
         // What a worker is sent must come back as it was.
         assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan, "{name}");
         let notes = if found.is_empty() { String::new() } else { format!("{found}\n") };
-        snapshot(&format!("good-{name}"), &format!("{notes}{}", readable(&without_spans(&plan), 0)));
+        snapshot(&format!("good-{}", stem(&name)), &format!("{notes}{}", readable(&without_spans(&plan), 0)));
     }
 }
 
 #[test]
 fn the_messages_of_each_bad_workload_say_what_is_wrong_and_where() {
     for (name, text) in workloads("bad") {
-        let (plan, diagnostics, sources) = plan(&format!("{name}.wl"), &text);
+        let (plan, diagnostics, sources) = plan(&name, &text);
         assert!(plan.is_none() && diagnostics.has_errors(), "{name} has no mistake");
         let messages = diagnostics.render(&sources, false);
-        snapshot(&format!("bad-{name}"), &format!("{text}\n----- says -----\n{messages}"));
+        snapshot(&format!("bad-{}", stem(&name)), &format!("{text}\n----- says -----\n{messages}"));
     }
 }
 
 #[test]
 fn five_mistakes_are_five_messages_at_once() {
-    let (_, text) = workloads("bad").into_iter().find(|(name, _)| name == "five-mistakes").unwrap();
+    let (_, text) = workloads("bad").into_iter().find(|(name, _)| name == "five-mistakes.wl").unwrap();
     let (_, diagnostics, sources) = plan("five-mistakes.wl", &text);
     let lines: Vec<usize> =
         diagnostics.sorted().iter().map(|d| sources.main().line_column(d.labels[0].0.start).0).collect();
@@ -119,7 +123,7 @@ fn one_mistake_is_one_message() {
 fn each_snapshot_belongs_to_a_workload() {
     let expected: BTreeSet<String> = ["good", "bad"]
         .iter()
-        .flat_map(|kind| workloads(kind).into_iter().map(move |(name, _)| format!("{kind}-{name}.snap")))
+        .flat_map(|kind| workloads(kind).into_iter().map(move |(name, _)| format!("{kind}-{}.snap", stem(&name))))
         .collect();
     let found: BTreeSet<String> = std::fs::read_dir(folder("snapshots"))
         .unwrap()
@@ -191,7 +195,7 @@ fn each_personality_checks_without_a_word_and_lies_where_dir_says() {
     for personality in wlrun::cli::library::LIBRARY {
         let outcome = Bench::named(personality.name).args(["--dir", "/d"]).check().exits(0);
         assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str()), ("", ""), "{}", personality.name);
-        let (plan, diagnostics, _) = plan(personality.name, personality.text);
+        let (plan, diagnostics, _) = plan(&format!("{}.wl", personality.name), personality.text);
         assert!(diagnostics.is_empty(), "{}", personality.name);
         let plan = plan.unwrap();
         assert!(!plan.filesets.is_empty());

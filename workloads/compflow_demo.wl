@@ -21,43 +21,46 @@ set $meaniosize=16k
 ## length of the run, in seconds
 set $runtime=60
 
-define fileset name=bigfileset,path=$dir,size=$filesize,entries=$nfiles,dirwidth=$meandirwidth,prealloc=80
-define fileset name=u2fileset,path=$dir,size=$filesize,entries=$nfiles,dirwidth=$meandirwidth,prealloc=80
-define fileset name=u3fileset,path=$dir,size=$filesize,entries=$nfiles,dirwidth=$meandirwidth,prealloc=80
+define fileset name=bigfileset, path=$dir, size=$filesize, entries=$nfiles, dirwidth=$meandirwidth,
+    prealloc=80
+define fileset name=u2fileset, path=$dir, size=$filesize, entries=$nfiles, dirwidth=$meandirwidth,
+    prealloc=80
+define fileset name=u3fileset, path=$dir, size=$filesize, entries=$nfiles, dirwidth=$meandirwidth,
+    prealloc=80
 
-define flowop name=readwrite,$set
+define flowop name=readwrite, $set
 {
-  flowop openfile name=openfile4,filesetname=$set,fd=1
-  flowop openfile name=openfile5,filesetname=$set,fd=2
-  flowop readwholefile name=readfile1,fd=1
-  flowop writewholefile name=writefile1,fd=2,srcfd=1
-  flowop closefile name=closefile4,fd=1
-  flowop closefile name=closefile5,fd=2
+  flowop openfile name=openfile4, filesetname=$set, fd=1
+  flowop openfile name=openfile5, filesetname=$set, fd=2
+  flowop readwholefile name=readfile1, fd=1
+  flowop writewholefile name=writefile1, fd=2, srcfd=1
+  flowop closefile name=closefile4, fd=1
+  flowop closefile name=closefile5, fd=2
 }
 
-define flowop name=dowork,$set,$copies=1
+define flowop name=dowork, $set, $copies=1
 {
-  flowop createfile name=createfile1,filesetname=$set,fd=1
-  flowop appendfilerand name=appendfilerand1,iosize=$meaniosize,fd=1
-  flowop closefile name=closefile1,fd=1
-  flowop readwrite name=rw1,iters=$copies,$set=$set
-  flowop deletefile name=deletefile1,filesetname=$set
-  flowop statfile name=statfile1,filesetname=$set
+  flowop createfile name=createfile1, filesetname=$set, fd=1
+  flowop appendfilerand name=appendfilerand1, iosize=$meaniosize, fd=1
+  flowop closefile name=closefile1, fd=1
+  flowop readwrite name=rw1, iters=$copies, $set=$set
+  flowop deletefile name=deletefile1, filesetname=$set
+  flowop statfile name=statfile1, filesetname=$set
 }
 
-define process name=filereader1,instances=1
+define process name=filereader1, instances=1
 {
-  thread name=user1,memsize=10m,instances=$nthreads
+  thread name=user1, memsize=10m, instances=$nthreads
   {
-    flowop dowork name=dowork1,$set=bigfileset,$copies=5
+    flowop dowork name=dowork1, $set=bigfileset, $copies=5
   }
-  thread name=user2,memsize=10m,instances=$nthreads
+  thread name=user2, memsize=10m, instances=$nthreads
   {
-    flowop dowork name=dowork2,$set=u2fileset,$copies=4
+    flowop dowork name=dowork2, $set=u2fileset, $copies=4
   }
-  thread name=user3,memsize=10m,instances=$nthreads
+  thread name=user3, memsize=10m, instances=$nthreads
   {
-    flowop dowork name=dowork3,$set=u3fileset,$copies=3
+    flowop dowork name=dowork3, $set=u3fileset, $copies=3
   }
 }
 

@@ -15,7 +15,7 @@ set $meandirwidth=20
 ## mean size of a file, in bytes
 set $meanfilesize=16k
 ## size of a file: a gamma distribution around $meanfilesize, or bytes
-set $filesize=randvar(type=gamma,mean=$meanfilesize,gamma=1500)
+set $filesize=randvar(type=gamma, mean=$meanfilesize, gamma=1500)
 ## largest request, in bytes
 set $iosize=1m
 ## threads that copy at the same time
@@ -23,19 +23,20 @@ set $nthreads=1
 
 set mode quit firstdone
 
-define fileset name=bigfileset,path=$dir,size=$filesize,entries=$nfiles,dirwidth=$meandirwidth,prealloc=100
-define fileset name=destfiles,path=$dir,size=$filesize,entries=$nfiles,dirwidth=$meandirwidth
+define fileset name=bigfileset, path=$dir, size=$filesize, entries=$nfiles, dirwidth=$meandirwidth,
+    prealloc=100
+define fileset name=destfiles, path=$dir, size=$filesize, entries=$nfiles, dirwidth=$meandirwidth
 
-define process name=filereader,instances=1
+define process name=filereader, instances=1
 {
-  thread name=filereaderthread,memsize=10m,instances=$nthreads
+  thread name=filereaderthread, memsize=10m, instances=$nthreads
   {
-    flowop openfile name=openfile1,filesetname=bigfileset,fd=1
-    flowop readwholefile name=readfile1,fd=1,iosize=$iosize
-    flowop createfile name=createfile2,filesetname=destfiles,fd=2
-    flowop writewholefile name=writefile2,fd=2,srcfd=1,iosize=$iosize
-    flowop closefile name=closefile1,fd=1
-    flowop closefile name=closefile2,fd=2
+    flowop openfile name=openfile1, filesetname=bigfileset, fd=1
+    flowop readwholefile name=readfile1, fd=1, iosize=$iosize
+    flowop createfile name=createfile2, filesetname=destfiles, fd=2
+    flowop writewholefile name=writefile2, fd=2, srcfd=1, iosize=$iosize
+    flowop closefile name=closefile1, fd=1
+    flowop closefile name=closefile2, fd=2
   }
 }
 

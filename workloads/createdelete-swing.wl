@@ -23,33 +23,34 @@ set $runtime=60
 
 eventgen rate=$eventrate
 
-define fileset name=manyfiles,path=$dir,size=$filesize,entries=$nfiles,dirwidth=$meandirwidth,dirgamma=$dirgamma
+define fileset name=manyfiles, path=$dir, size=$filesize, entries=$nfiles, dirwidth=$meandirwidth,
+    dirgamma=$dirgamma
 
 define flowop name=createandclose
 {
-  flowop createfile name=createfile,filesetname=manyfiles,fd=1
-  flowop writewholefile name=writewholefile,filesetname=manyfiles,fd=1
-  flowop closefile name=closefile,fd=1
+  flowop createfile name=createfile, filesetname=manyfiles, fd=1
+  flowop writewholefile name=writewholefile, filesetname=manyfiles, fd=1
+  flowop closefile name=closefile, fd=1
   flowop eventlimit name=crlimit
 }
 
-define process name=crproc,instances=1
+define process name=crproc, instances=1
 {
-  thread name=crthread,instances=1
+  thread name=crthread, instances=1
   {
-    flowop createandclose name=createandclose,iters=$nfiles
-    flowop wakeup name=wakeupdelproc,target=delprocblock
+    flowop createandclose name=createandclose, iters=$nfiles
+    flowop wakeup name=wakeupdelproc, target=delprocblock
     flowop block name=crprocblock
   }
 }
 
-define process name=delproc,instances=1
+define process name=delproc, instances=1
 {
-  thread name=delthread,instances=1
+  thread name=delthread, instances=1
   {
     flowop block name=delprocblock
-    flowop deletefile name=dodelete,filesetname=manyfiles,iters=$nfiles
-    flowop wakeup name=crprocwake,target=crprocblock
+    flowop deletefile name=dodelete, filesetname=manyfiles, iters=$nfiles
+    flowop wakeup name=crprocwake, target=crprocblock
   }
 }
 

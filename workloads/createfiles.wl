@@ -14,7 +14,7 @@ set $meandirwidth=100
 ## mean size of a file, in bytes
 set $meanfilesize=16k
 ## size of a file: a gamma distribution around $meanfilesize, or bytes
-set $filesize=randvar(type=gamma,mean=$meanfilesize,gamma=1500)
+set $filesize=randvar(type=gamma, mean=$meanfilesize, gamma=1500)
 ## largest request, in bytes
 set $iosize=1m
 ## threads that create at the same time
@@ -22,15 +22,15 @@ set $nthreads=16
 
 set mode quit firstdone
 
-define fileset name=bigfileset,path=$dir,size=$filesize,entries=$nfiles,dirwidth=$meandirwidth
+define fileset name=bigfileset, path=$dir, size=$filesize, entries=$nfiles, dirwidth=$meandirwidth
 
-define process name=filecreate,instances=1
+define process name=filecreate, instances=1
 {
-  thread name=filecreatethread,memsize=10m,instances=$nthreads
+  thread name=filecreatethread, memsize=10m, instances=$nthreads
   {
-    flowop createfile name=createfile1,filesetname=bigfileset,fd=1
-    flowop writewholefile name=writefile1,fd=1,iosize=$iosize
-    flowop closefile name=closefile1,fd=1
+    flowop createfile name=createfile1, filesetname=bigfileset, fd=1
+    flowop writewholefile name=writefile1, fd=1, iosize=$iosize
+    flowop closefile name=closefile1, fd=1
   }
 }
 

@@ -9,19 +9,19 @@
 ## size of the file, in bytes
 set $filesize=100m
 ## bytes of each read: a random variable, or a number
-set $iosize=cvar(type=cvar-uniform,parameters=lower:4096;upper:8192)
+set $iosize=cvar(type=cvar-uniform, parameters=lower:4096;upper:8192)
 ## length of the run, in seconds
 set $runtime=60
 
-define file name=singlefile,path=$dir,size=$filesize,prealloc
+define file name=singlefile, path=$dir, size=$filesize, prealloc
 
-define process name=filereader,instances=1
+define process name=filereader, instances=1
 {
-  thread name=filereader,memsize=1m,instances=1
+  thread name=filereader, memsize=1m, instances=1
   {
-    flowop openfile name=open1,filesetname=singlefile,fd=1
-    flowop read name=read1,fd=1,iosize=$iosize
-    flowop closefile name=close1,fd=1
+    flowop openfile name=open1, filesetname=singlefile, fd=1
+    flowop read name=read1, fd=1, iosize=$iosize
+    flowop closefile name=close1, fd=1
   }
 }
 

@@ -18,14 +18,14 @@ set $sync=false
 
 set mode quit firstdone
 
-define file name=largefile,path=$dir,size=0,prealloc
+define file name=largefile, path=$dir, size=0, prealloc
 
-define process name=filecreater,instances=1
+define process name=filecreater, instances=1
 {
-  thread name=filecreaterthread,memsize=10m,instances=$nthreads
+  thread name=filecreaterthread, memsize=10m, instances=$nthreads
   {
-    flowop appendfile name=append-file,filename=largefile,dsync=$sync,iosize=$iosize
-    flowop finishoncount name=finish,value=$count
+    flowop appendfile name=append-file, filename=largefile, dsync=$sync, iosize=$iosize
+    flowop finishoncount name=finish, value=$count
   }
 }
 

@@ -23,16 +23,17 @@ set $nthreads=1
 
 set mode quit firstdone
 
-define fileset name=bigfileset,path=$dir,size=$filesize,entries=$nfiles,dirwidth=$meandirwidth,prealloc=50
+define fileset name=bigfileset, path=$dir, size=$filesize, entries=$nfiles, dirwidth=$meandirwidth,
+    prealloc=50
 
-define process name=filecreate,instances=1
+define process name=filecreate, instances=1
 {
-  thread name=filecreatethread,memsize=10m,instances=$nthreads
+  thread name=filecreatethread, memsize=10m, instances=$nthreads
   {
-    flowop createfile name=createfile1,filesetname=bigfileset,fd=1
-    flowop writewholefile name=writefile1,filesetname=bigfileset,fd=1,iosize=$iosize
-    flowop closefile name=closefile1,fd=1
-    flowop finishoncount name=finish,value=$count
+    flowop createfile name=createfile1, filesetname=bigfileset, fd=1
+    flowop writewholefile name=writefile1, filesetname=bigfileset, fd=1, iosize=$iosize
+    flowop closefile name=closefile1, fd=1
+    flowop finishoncount name=finish, value=$count
   }
 }
 

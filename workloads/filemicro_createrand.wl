@@ -19,15 +19,16 @@ set $sync=false
 
 set mode quit firstdone
 
-define file name=largefile,path=$dir,size=0,prealloc
+define file name=largefile, path=$dir, size=0, prealloc
 
-define process name=filecreater,instances=1
+define process name=filecreater, instances=1
 {
-  thread name=filecreaterthread,memsize=10m,instances=$nthreads
+  thread name=filecreaterthread, memsize=10m, instances=$nthreads
   {
-    flowop appendfilerand name=append-file,filename=largefile,dsync=$sync,iosize=$iosize,iters=$iters
+    flowop appendfilerand name=append-file, filename=largefile, dsync=$sync, iosize=$iosize,
+        iters=$iters
     flowop fsync name=sync
-    flowop finishonbytes name=finish,value=$bytes
+    flowop finishonbytes name=finish, value=$bytes
   }
 }
 

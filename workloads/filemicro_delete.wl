@@ -23,15 +23,16 @@ set $eventrate=0
 set mode quit firstdone
 eventgen rate=$eventrate
 
-define fileset name=bigfileset,path=$dir,size=$filesize,entries=$nfiles,dirwidth=$meandirwidth,prealloc=100
+define fileset name=bigfileset, path=$dir, size=$filesize, entries=$nfiles, dirwidth=$meandirwidth,
+    prealloc=100
 
-define process name=filedelete,instances=1
+define process name=filedelete, instances=1
 {
-  thread name=filedeletethread,memsize=10m,instances=$nthreads
+  thread name=filedeletethread, memsize=10m, instances=$nthreads
   {
-    flowop deletefile name=deletefile1,filesetname=bigfileset
+    flowop deletefile name=deletefile1, filesetname=bigfileset
     flowop opslimit name=limit
-    flowop finishoncount name=finish,value=$count
+    flowop finishoncount name=finish, value=$count
   }
 }
 

@@ -20,14 +20,14 @@ set $nthreads=1
 
 set mode quit firstdone
 
-define file name=bigfile1,path=$dir,size=$filesize,prealloc,reuse
+define file name=bigfile1, path=$dir, size=$filesize, prealloc, reuse
 
-define process name=filereader,instances=1
+define process name=filereader, instances=1
 {
-  thread name=filereaderthread,memsize=10m,instances=$nthreads
+  thread name=filereaderthread, memsize=10m, instances=$nthreads
   {
-    flowop read name=write-file,filesetname=bigfile1,random,iosize=$iosize,iters=$iters
-    flowop finishonbytes name=finish,value=$bytes
+    flowop read name=write-file, filesetname=bigfile1, random, iosize=$iosize, iters=$iters
+    flowop finishonbytes name=finish, value=$bytes
   }
 }
 

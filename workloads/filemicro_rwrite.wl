@@ -22,14 +22,15 @@ set $sync=false
 
 set mode quit firstdone
 
-define file name=bigfile1,path=$dir,size=$filesize,prealloc,reuse
+define file name=bigfile1, path=$dir, size=$filesize, prealloc, reuse
 
-define process name=filewriter,instances=1
+define process name=filewriter, instances=1
 {
-  thread name=filewriterthread,memsize=10m,instances=$nthreads
+  thread name=filewriterthread, memsize=10m, instances=$nthreads
   {
-    flowop write name=write-file,filename=bigfile1,random,dsync=$sync,iosize=$iosize,iters=$iters
-    flowop finishonbytes name=finish,value=$bytes
+    flowop write name=write-file, filename=bigfile1, random, dsync=$sync, iosize=$iosize,
+        iters=$iters
+    flowop finishonbytes name=finish, value=$bytes
   }
 }
 

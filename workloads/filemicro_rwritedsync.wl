@@ -20,14 +20,14 @@ set $nthreads=1
 
 set mode quit firstdone
 
-define file name=bigfile,path=$dir,size=$filesize,prealloc,reuse
+define file name=bigfile, path=$dir, size=$filesize, prealloc, reuse
 
-define process name=filewriter,instances=1
+define process name=filewriter, instances=1
 {
-  thread name=filewriterthread,memsize=10m,instances=$nthreads
+  thread name=filewriterthread, memsize=10m, instances=$nthreads
   {
-    flowop write name=write-file,filename=bigfile,random,dsync,iosize=$iosize,iters=$iters
-    flowop finishoncount name=finish,value=$count
+    flowop write name=write-file, filename=bigfile, random, dsync, iosize=$iosize, iters=$iters
+    flowop finishoncount name=finish, value=$count
   }
 }
 

@@ -21,15 +21,15 @@ set $nthreads=1
 
 set mode quit firstdone
 
-define file name=bigfile,path=$dir,size=$filesize,prealloc
+define file name=bigfile, path=$dir, size=$filesize, prealloc
 
-define process name=filewriter,instances=1
+define process name=filewriter, instances=1
 {
-  thread name=filewriterthread,memsize=10m,instances=$nthreads
+  thread name=filewriterthread, memsize=10m, instances=$nthreads
   {
-    flowop write name=write-file,filename=bigfile,random,iosize=$iosize,iters=$iters
+    flowop write name=write-file, filename=bigfile, random, iosize=$iosize, iters=$iters
     flowop fsync name=sync-file
-    flowop finishoncount name=finish,value=$count
+    flowop finishoncount name=finish, value=$count
   }
 }
 

@@ -15,13 +15,13 @@ set $nthreads=1
 ## length of the run, in seconds
 set $runtime=60
 
-define file name=largefile,path=$dir,size=$filesize,prealloc,reuse
+define file name=largefile, path=$dir, size=$filesize, prealloc, reuse
 
-define process name=filereader,instances=1
+define process name=filereader, instances=1
 {
-  thread name=filereaderthread,memsize=10m,instances=$nthreads
+  thread name=filereaderthread, memsize=10m, instances=$nthreads
   {
-    flowop read name=seqread-file,filename=largefile,iosize=$iosize
+    flowop read name=seqread-file, filename=largefile, iosize=$iosize
   }
 }
 

@@ -18,14 +18,14 @@ set $sync=false
 
 set mode quit firstdone
 
-define file name=bigfile,path=$dir,size=0,prealloc
+define file name=bigfile, path=$dir, size=0, prealloc
 
-define process name=filewriter,instances=1
+define process name=filewriter, instances=1
 {
-  thread name=filewriterthread,memsize=10m,instances=$nthreads
+  thread name=filewriterthread, memsize=10m, instances=$nthreads
   {
-    flowop appendfile name=write-file,dsync=$sync,filename=bigfile,iosize=$iosize,iters=$count
-    flowop finishoncount name=finish,value=1
+    flowop appendfile name=write-file, dsync=$sync, filename=bigfile, iosize=$iosize, iters=$count
+    flowop finishoncount name=finish, value=1
   }
 }
 

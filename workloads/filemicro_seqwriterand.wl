@@ -17,16 +17,16 @@ set $sync=false
 
 set mode quit firstdone
 
-define file name=bigfile,path=$dir,size=0,prealloc
+define file name=bigfile, path=$dir, size=0, prealloc
 
-define process name=filewriter,instances=1
+define process name=filewriter, instances=1
 {
-  thread name=filewriterthread,memsize=10m,instances=$nthreads
+  thread name=filewriterthread, memsize=10m, instances=$nthreads
   {
-    flowop openfile name=open-file,filename=bigfile,dsync=$sync,fd=1
-    flowop appendfilerand name=appendrand-file,iosize=$iosize,fd=1,iters=$count
-    flowop closefile name=close,fd=1
-    flowop finishoncount name=finish,value=1
+    flowop openfile name=open-file, filename=bigfile, dsync=$sync, fd=1
+    flowop appendfilerand name=appendrand-file, iosize=$iosize, fd=1, iters=$count
+    flowop closefile name=close, fd=1
+    flowop finishoncount name=finish, value=1
   }
 }
 

@@ -14,20 +14,20 @@ set $sync=false
 ## number of appends to each file
 set $count=128k
 ## bytes of one append: a gamma distribution, or a number
-set $iosize=randvar(type=gamma,min=1k,mean=5632,gamma=1500)
+set $iosize=randvar(type=gamma, min=1k, mean=5632, gamma=1500)
 
 set mode quit firstdone
 
-define fileset name=bigfileset,path=$dir,size=0,entries=$nthreads,dirwidth=1024,prealloc=100
+define fileset name=bigfileset, path=$dir, size=0, entries=$nthreads, dirwidth=1024, prealloc=100
 
-define process name=filewriter,instances=1
+define process name=filewriter, instances=1
 {
-  thread name=filewriterthread,memsize=10m,instances=$nthreads
+  thread name=filewriterthread, memsize=10m, instances=$nthreads
   {
-    flowop openfile name=open-file,filesetname=bigfileset,dsync=$sync,fd=1
-    flowop appendfile name=write-file,iosize=$iosize,fd=1,iters=$count
-    flowop closefile name=close,fd=1
-    flowop finishoncount name=finish,value=1
+    flowop openfile name=open-file, filesetname=bigfileset, dsync=$sync, fd=1
+    flowop appendfile name=write-file, iosize=$iosize, fd=1, iters=$count
+    flowop closefile name=close, fd=1
+    flowop finishoncount name=finish, value=1
   }
 }
 

@@ -14,7 +14,7 @@ set $sync=false
 ## number of appends to each file
 set $count=128k
 ## bytes of one append: a table of shares and ranges, or a number
-set $iosize=randvar(type=tabular,min=1k,randtable={
+set $iosize=randvar(type=tabular, min=1k, randtable={
   {80,  1k,  4k},
   {15,  4k, 16k},
   { 5, 16k, 64k}
@@ -22,16 +22,16 @@ set $iosize=randvar(type=tabular,min=1k,randtable={
 
 set mode quit firstdone
 
-define fileset name=bigfileset,path=$dir,size=0,entries=$nthreads,dirwidth=1024,prealloc=100
+define fileset name=bigfileset, path=$dir, size=0, entries=$nthreads, dirwidth=1024, prealloc=100
 
-define process name=filewriter,instances=1
+define process name=filewriter, instances=1
 {
-  thread name=filewriterthread,memsize=10m,instances=$nthreads
+  thread name=filewriterthread, memsize=10m, instances=$nthreads
   {
-    flowop openfile name=open-file,filesetname=bigfileset,dsync=$sync,fd=1
-    flowop appendfile name=write-file,iosize=$iosize,fd=1,iters=$count
-    flowop closefile name=close,fd=1
-    flowop finishoncount name=finish,value=1
+    flowop openfile name=open-file, filesetname=bigfileset, dsync=$sync, fd=1
+    flowop appendfile name=write-file, iosize=$iosize, fd=1, iters=$count
+    flowop closefile name=close, fd=1
+    flowop finishoncount name=finish, value=1
   }
 }
 

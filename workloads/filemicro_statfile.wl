@@ -19,13 +19,14 @@ set $nthreads=20
 ## length of the run, in seconds
 set $runtime=60
 
-define fileset name=bigfileset,path=$dir,size=$filesize,entries=$nfiles,dirwidth=$meandirwidth,prealloc=100
+define fileset name=bigfileset, path=$dir, size=$filesize, entries=$nfiles, dirwidth=$meandirwidth,
+    prealloc=100
 
-define process name=examinefiles,instances=1
+define process name=examinefiles, instances=1
 {
-  thread name=examinefilethread,memsize=10m,instances=$nthreads
+  thread name=examinefilethread, memsize=10m, instances=$nthreads
   {
-    flowop statfile name=statfile1,filesetname=bigfileset
+    flowop statfile name=statfile1, filesetname=bigfileset
   }
 }
 

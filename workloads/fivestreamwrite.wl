@@ -16,33 +16,33 @@ set $iosize=1m
 ## length of the run, in seconds
 set $runtime=60
 
-define file name=largefile1,path=$dir,size=$filesize,prealloc,reuse
-define file name=largefile2,path=$dir,size=$filesize,prealloc,reuse
-define file name=largefile3,path=$dir,size=$filesize,prealloc,reuse
-define file name=largefile4,path=$dir,size=$filesize,prealloc,reuse
-define file name=largefile5,path=$dir,size=$filesize,prealloc,reuse
+define file name=largefile1, path=$dir, size=$filesize, prealloc, reuse
+define file name=largefile2, path=$dir, size=$filesize, prealloc, reuse
+define file name=largefile3, path=$dir, size=$filesize, prealloc, reuse
+define file name=largefile4, path=$dir, size=$filesize, prealloc, reuse
+define file name=largefile5, path=$dir, size=$filesize, prealloc, reuse
 
-define process name=seqwrite,instances=1
+define process name=seqwrite, instances=1
 {
-  thread name=seqwrite1,memsize=10m,instances=$nthreads
+  thread name=seqwrite1, memsize=10m, instances=$nthreads
   {
-    flowop write name=seqwrite1,filename=largefile1,iosize=$iosize
+    flowop write name=seqwrite1, filename=largefile1, iosize=$iosize
   }
-  thread name=seqwrite2,memsize=10m,instances=$nthreads
+  thread name=seqwrite2, memsize=10m, instances=$nthreads
   {
-    flowop write name=seqwrite2,filename=largefile2,iosize=$iosize
+    flowop write name=seqwrite2, filename=largefile2, iosize=$iosize
   }
-  thread name=seqwrite3,memsize=10m,instances=$nthreads
+  thread name=seqwrite3, memsize=10m, instances=$nthreads
   {
-    flowop write name=seqwrite3,filename=largefile3,iosize=$iosize
+    flowop write name=seqwrite3, filename=largefile3, iosize=$iosize
   }
-  thread name=seqwrite4,memsize=10m,instances=$nthreads
+  thread name=seqwrite4, memsize=10m, instances=$nthreads
   {
-    flowop write name=seqwrite4,filename=largefile4,iosize=$iosize
+    flowop write name=seqwrite4, filename=largefile4, iosize=$iosize
   }
-  thread name=seqwrite5,memsize=10m,instances=$nthreads
+  thread name=seqwrite5, memsize=10m, instances=$nthreads
   {
-    flowop write name=seqwrite5,filename=largefile5,iosize=$iosize
+    flowop write name=seqwrite5, filename=largefile5, iosize=$iosize
   }
 }
 

@@ -15,13 +15,13 @@ set $nthreads=16
 ## length of the run, in seconds
 set $runtime=60
 
-define fileset name=bigfileset,path=$dir,size=0,entries=$nfiles,dirwidth=$meandirwidth,prealloc
+define fileset name=bigfileset, path=$dir, size=0, entries=$nfiles, dirwidth=$meandirwidth, prealloc
 
-define process name=lsdir,instances=1
+define process name=lsdir, instances=1
 {
-  thread name=dirlister,memsize=1m,instances=$nthreads
+  thread name=dirlister, memsize=1m, instances=$nthreads
   {
-    flowop listdir name=open1,filesetname=bigfileset
+    flowop listdir name=open1, filesetname=bigfileset
   }
 }
 

@@ -15,13 +15,13 @@ set $nthreads=16
 
 set mode quit firstdone
 
-define fileset name=bigfileset,path=$dir,size=0,leafdirs=$ndirs,dirwidth=$meandirwidth
+define fileset name=bigfileset, path=$dir, size=0, leafdirs=$ndirs, dirwidth=$meandirwidth
 
-define process name=dirmake,instances=1
+define process name=dirmake, instances=1
 {
-  thread name=dirmaker,memsize=1m,instances=$nthreads
+  thread name=dirmaker, memsize=1m, instances=$nthreads
   {
-    flowop makedir name=mkdir1,filesetname=bigfileset
+    flowop makedir name=mkdir1, filesetname=bigfileset
   }
 }
 

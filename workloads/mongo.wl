@@ -13,7 +13,7 @@ set $nfiles=1000
 ## mean number of entries of a directory
 set $dirwidth=20
 ## size of a file: a gamma distribution with a mean of 16 KiB, or bytes
-set $filesize=cvar(type=cvar-gamma,parameters=mean:16384;gamma:1.5)
+set $filesize=cvar(type=cvar-gamma, parameters=mean:16384;gamma:1.5)
 ## users at the same time
 set $nthreads=1
 ## largest append, in bytes; half of it is the mean
@@ -23,20 +23,22 @@ set $readiosize=1m
 
 set mode quit firstdone
 
-define fileset name=postset,path=$dir,size=$filesize,entries=$nfiles,dirwidth=$dirwidth,prealloc
-define fileset name=postsetdel,path=$dir,size=$filesize,entries=$nfiles,dirwidth=$dirwidth,prealloc
+define fileset name=postset, path=$dir, size=$filesize, entries=$nfiles, dirwidth=$dirwidth,
+    prealloc
+define fileset name=postsetdel, path=$dir, size=$filesize, entries=$nfiles, dirwidth=$dirwidth,
+    prealloc
 
-define process name=filereader,instances=1
+define process name=filereader, instances=1
 {
-  thread name=filereaderthread,memsize=10m,instances=$nthreads
+  thread name=filereaderthread, memsize=10m, instances=$nthreads
   {
-    flowop openfile name=openfile1,filesetname=postset,fd=1
-    flowop appendfilerand name=appendfilerand1,iosize=$meaniosize,fd=1
-    flowop closefile name=closefile1,fd=1
-    flowop openfile name=openfile2,filesetname=postset,fd=1
-    flowop readwholefile name=readfile1,fd=1,iosize=$readiosize
-    flowop closefile name=closefile2,fd=1
-    flowop deletefile name=deletefile1,filesetname=postsetdel
+    flowop openfile name=openfile1, filesetname=postset, fd=1
+    flowop appendfilerand name=appendfilerand1, iosize=$meaniosize, fd=1
+    flowop closefile name=closefile1, fd=1
+    flowop openfile name=openfile2, filesetname=postset, fd=1
+    flowop readwholefile name=readfile1, fd=1, iosize=$readiosize
+    flowop closefile name=closefile2, fd=1
+    flowop deletefile name=deletefile1, filesetname=postsetdel
   }
 }
 

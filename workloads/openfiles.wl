@@ -16,14 +16,14 @@ set $nthreads=16
 ## length of the run, in seconds
 set $runtime=60
 
-define fileset name=bigfileset,path=$dir,size=0,entries=$nfiles,dirwidth=$meandirwidth,prealloc
+define fileset name=bigfileset, path=$dir, size=0, entries=$nfiles, dirwidth=$meandirwidth, prealloc
 
-define process name=fileopen,instances=1
+define process name=fileopen, instances=1
 {
-  thread name=fileopener,memsize=1m,instances=$nthreads
+  thread name=fileopener, memsize=1m, instances=$nthreads
   {
-    flowop openfile name=open1,filesetname=bigfileset,fd=1
-    flowop closefile name=close1,fd=1
+    flowop openfile name=open1, filesetname=bigfileset, fd=1
+    flowop closefile name=close1, fd=1
   }
 }
 

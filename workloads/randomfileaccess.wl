@@ -21,14 +21,11 @@ set $nthreads=5
 set $runtime=60
 
 ## largest append: a gamma distribution, or bytes
-set $wrtiosize=randvar(type=gamma,min=512,round=512,mean=16k,gamma=1500)
+set $wrtiosize=randvar(type=gamma, min=512, round=512, mean=16k, gamma=1500)
 ## bytes of one read: a table of shares and ranges, or a number
-set $rdiosize=randvar(type=tabular,min=8k,round=1k,randtable={
-  {85, 8k,  8k},
-  {15, 8k, 64k}
-})
+set $rdiosize=randvar(type=tabular, min=8k, round=1k, randtable={{85, 8k, 8k}, {15, 8k, 64k}})
 ## size of a file: the table of SPECsfs, or bytes
-set $filesize=randvar(type=tabular,min=1k,randtable={
+set $filesize=randvar(type=tabular, min=1k, randtable={
   {33,   1k,    1k},
   {21,   1k,    3k},
   {13,   3k,    5k},
@@ -41,23 +38,24 @@ set $filesize=randvar(type=tabular,min=1k,randtable={
   { 1, 341k, 1707k}
 })
 ## index of the file that is opened: few of them most of the time
-set $fileidx=randvar(type=gamma,mean=$nfiles / 20,gamma=100)
+set $fileidx=randvar(type=gamma, mean=$nfiles / 20, gamma=100)
 
-define fileset name=bigfileset,path=$dir,size=$filesize,entries=$nfiles,dirwidth=$meandirwidth,prealloc=100
+define fileset name=bigfileset, path=$dir, size=$filesize, entries=$nfiles, dirwidth=$meandirwidth,
+    prealloc=100
 
-define process name=netclient,instances=1
+define process name=netclient, instances=1
 {
-  thread name=fileuser,memsize=10m,instances=$nthreads
+  thread name=fileuser, memsize=10m, instances=$nthreads
   {
-    flowop openfile name=openfile1,filesetname=bigfileset,indexed=$fileidx,fd=1
-    flowop openfile name=openfile2,filesetname=bigfileset,indexed=$fileidx,fd=2
-    flowop openfile name=openfile3,filesetname=bigfileset,indexed=$fileidx,fd=3
-    flowop appendfilerand name=appendfilerand1,iosize=$wrtiosize,fd=1
-    flowop closefile name=closefile1,fd=1
-    flowop readwholefile name=readfile1,iosize=$rdiosize,fd=2
-    flowop readwholefile name=readfile2,iosize=$rdiosize,fd=3
-    flowop closefile name=closefile2,fd=2
-    flowop closefile name=closefile3,fd=3
+    flowop openfile name=openfile1, filesetname=bigfileset, indexed=$fileidx, fd=1
+    flowop openfile name=openfile2, filesetname=bigfileset, indexed=$fileidx, fd=2
+    flowop openfile name=openfile3, filesetname=bigfileset, indexed=$fileidx, fd=3
+    flowop appendfilerand name=appendfilerand1, iosize=$wrtiosize, fd=1
+    flowop closefile name=closefile1, fd=1
+    flowop readwholefile name=readfile1, iosize=$rdiosize, fd=2
+    flowop readwholefile name=readfile2, iosize=$rdiosize, fd=3
+    flowop closefile name=closefile2, fd=2
+    flowop closefile name=closefile3, fd=3
   }
 }
 

@@ -21,13 +21,14 @@ set $directio=0
 ## length of the run, in seconds
 set $runtime=60
 
-define file name=largefile1,path=$dir,size=$filesize,prealloc,reuse
+define file name=largefile1, path=$dir, size=$filesize, prealloc, reuse
 
-define process name=rand-read,instances=1
+define process name=rand-read, instances=1
 {
-  thread name=rand-thread,memsize=5m,instances=$nthreads
+  thread name=rand-thread, memsize=5m, instances=$nthreads
   {
-    flowop read name=rand-read1,filename=largefile1,iosize=$iosize,random,workingset=$workingset,directio=$directio
+    flowop read name=rand-read1, filename=largefile1, iosize=$iosize, random,
+        workingset=$workingset, directio=$directio
   }
 }
 

@@ -20,17 +20,19 @@ set $directio=0
 ## length of the run, in seconds
 set $runtime=60
 
-define file name=largefile1,path=$dir,size=$filesize,prealloc,reuse
+define file name=largefile1, path=$dir, size=$filesize, prealloc, reuse
 
-define process name=rand-rw,instances=1
+define process name=rand-rw, instances=1
 {
-  thread name=rand-r-thread,memsize=5m,instances=$nthreads
+  thread name=rand-r-thread, memsize=5m, instances=$nthreads
   {
-    flowop read name=rand-read1,filename=largefile1,iosize=$iosize,random,workingset=$workingset,directio=$directio
+    flowop read name=rand-read1, filename=largefile1, iosize=$iosize, random,
+        workingset=$workingset, directio=$directio
   }
-  thread name=rand-w-thread,memsize=5m,instances=$nthreads
+  thread name=rand-w-thread, memsize=5m, instances=$nthreads
   {
-    flowop write name=rand-write1,filename=largefile1,iosize=$iosize,random,workingset=$workingset,directio=$directio
+    flowop write name=rand-write1, filename=largefile1, iosize=$iosize, random,
+        workingset=$workingset, directio=$directio
   }
 }
 

@@ -13,7 +13,7 @@ set $eventrate=10
 ## mean number of entries of a directory
 set $dirwidth=20
 ## size of a file: a gamma distribution with a mean of 16 KiB, or bytes
-set $filesize=cvar(type=cvar-gamma,parameters=mean:16384;gamma:1.5)
+set $filesize=cvar(type=cvar-gamma, parameters=mean:16384;gamma:1.5)
 ## largest request, in bytes
 set $iosize=1m
 ## number of files to copy
@@ -24,20 +24,21 @@ set $nthreads=1
 set mode quit firstdone
 eventgen rate=$eventrate
 
-define fileset name=bigfileset,path=$dir,size=$filesize,entries=$nfiles,dirwidth=$dirwidth,prealloc=100
-define fileset name=destfiles,path=$dir,size=$filesize,entries=$nfiles,dirwidth=$dirwidth
+define fileset name=bigfileset, path=$dir, size=$filesize, entries=$nfiles, dirwidth=$dirwidth,
+    prealloc=100
+define fileset name=destfiles, path=$dir, size=$filesize, entries=$nfiles, dirwidth=$dirwidth
 
-define process name=filereader,instances=1
+define process name=filereader, instances=1
 {
-  thread name=filereaderthread,memsize=10m,instances=$nthreads
+  thread name=filereaderthread, memsize=10m, instances=$nthreads
   {
-    flowop openfile name=openfile1,filesetname=bigfileset,fd=1
-    flowop readwholefile name=readfile1,fd=1,iosize=$iosize
-    flowop createfile name=createfile2,filesetname=destfiles,fd=2
-    flowop writewholefile name=writefile2,filesetname=destfiles,fd=2,srcfd=1,iosize=$iosize
-    flowop closefile name=closefile1,fd=1
-    flowop closefile name=closefile2,fd=2
-    flowop iopslimit name=iopslim1,target=writefile2
+    flowop openfile name=openfile1, filesetname=bigfileset, fd=1
+    flowop readwholefile name=readfile1, fd=1, iosize=$iosize
+    flowop createfile name=createfile2, filesetname=destfiles, fd=2
+    flowop writewholefile name=writefile2, filesetname=destfiles, fd=2, srcfd=1, iosize=$iosize
+    flowop closefile name=closefile1, fd=1
+    flowop closefile name=closefile2, fd=2
+    flowop iopslimit name=iopslim1, target=writefile2
   }
 }
 

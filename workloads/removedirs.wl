@@ -15,13 +15,13 @@ set $nthreads=16
 
 set mode quit firstdone
 
-define fileset name=bigfileset,path=$dir,size=0,leafdirs=$ndirs,dirwidth=$meandirwidth,prealloc
+define fileset name=bigfileset, path=$dir, size=0, leafdirs=$ndirs, dirwidth=$meandirwidth, prealloc
 
-define process name=remdir,instances=1
+define process name=remdir, instances=1
 {
-  thread name=removedirectory,memsize=1m,instances=$nthreads
+  thread name=removedirectory, memsize=1m, instances=$nthreads
   {
-    flowop removedir name=dirremover,filesetname=bigfileset
+    flowop removedir name=dirremover, filesetname=bigfileset
   }
 }
 

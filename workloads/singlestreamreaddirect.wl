@@ -16,13 +16,13 @@ set $iosize=1m
 ## length of the run, in seconds
 set $runtime=60
 
-define file name=largefile1,path=$dir,size=$filesize,prealloc,reuse
+define file name=largefile1, path=$dir, size=$filesize, prealloc, reuse
 
-define process name=seqread,instances=1
+define process name=seqread, instances=1
 {
-  thread name=seqread,memsize=10m,instances=$nthreads
+  thread name=seqread, memsize=10m, instances=$nthreads
   {
-    flowop read name=seqread,filename=largefile1,iosize=$iosize,directio
+    flowop read name=seqread, filename=largefile1, iosize=$iosize, directio
   }
 }
 

@@ -14,13 +14,13 @@ set $nthreads=1
 ## length of the run, in seconds
 set $runtime=60
 
-define file name=largefile1,path=$dir,prealloc
+define file name=largefile1, path=$dir, prealloc
 
-define process name=seqwrite,instances=1
+define process name=seqwrite, instances=1
 {
-  thread name=seqwrite,memsize=10m,instances=$nthreads
+  thread name=seqwrite, memsize=10m, instances=$nthreads
   {
-    flowop write name=seqwrite,filename=largefile1,iosize=$iosize,directio
+    flowop write name=seqwrite, filename=largefile1, iosize=$iosize, directio
   }
 }
 

@@ -13,7 +13,7 @@ set $nfiles=1000
 ## mean number of messages of a directory; as it stands all are in one
 set $meandirwidth=1000000
 ## size of a message: a gamma distribution with a mean of 16 KiB, or bytes
-set $filesize=cvar(type=cvar-gamma,parameters=mean:16384;gamma:1.5)
+set $filesize=cvar(type=cvar-gamma, parameters=mean:16384;gamma:1.5)
 ## clients at the same time
 set $nthreads=16
 ## largest request, in bytes
@@ -23,28 +23,29 @@ set $meanappendsize=16k
 ## length of the run, in seconds
 set $runtime=60
 
-define fileset name=bigfileset,path=$dir,size=$filesize,entries=$nfiles,dirwidth=$meandirwidth,prealloc=80
+define fileset name=bigfileset, path=$dir, size=$filesize, entries=$nfiles, dirwidth=$meandirwidth,
+    prealloc=80
 
-define process name=filereader,instances=1
+define process name=filereader, instances=1
 {
-  thread name=filereaderthread,memsize=10m,instances=$nthreads
+  thread name=filereaderthread, memsize=10m, instances=$nthreads
   {
-    flowop deletefile name=deletefile1,filesetname=bigfileset
+    flowop deletefile name=deletefile1, filesetname=bigfileset
 
-    flowop createfile name=createfile2,filesetname=bigfileset,fd=1
-    flowop appendfilerand name=appendfilerand2,iosize=$meanappendsize,fd=1
-    flowop fsync name=fsyncfile2,fd=1
-    flowop closefile name=closefile2,fd=1
+    flowop createfile name=createfile2, filesetname=bigfileset, fd=1
+    flowop appendfilerand name=appendfilerand2, iosize=$meanappendsize, fd=1
+    flowop fsync name=fsyncfile2, fd=1
+    flowop closefile name=closefile2, fd=1
 
-    flowop openfile name=openfile3,filesetname=bigfileset,fd=1
-    flowop readwholefile name=readfile3,fd=1,iosize=$iosize
-    flowop appendfilerand name=appendfilerand3,iosize=$meanappendsize,fd=1
-    flowop fsync name=fsyncfile3,fd=1
-    flowop closefile name=closefile3,fd=1
+    flowop openfile name=openfile3, filesetname=bigfileset, fd=1
+    flowop readwholefile name=readfile3, fd=1, iosize=$iosize
+    flowop appendfilerand name=appendfilerand3, iosize=$meanappendsize, fd=1
+    flowop fsync name=fsyncfile3, fd=1
+    flowop closefile name=closefile3, fd=1
 
-    flowop openfile name=openfile4,filesetname=bigfileset,fd=1
-    flowop readwholefile name=readfile4,fd=1,iosize=$iosize
-    flowop closefile name=closefile4,fd=1
+    flowop openfile name=openfile4, filesetname=bigfileset, fd=1
+    flowop readwholefile name=readfile4, fd=1, iosize=$iosize
+    flowop closefile name=closefile4, fd=1
   }
 }
 

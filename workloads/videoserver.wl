@@ -38,27 +38,29 @@ set $runtime=60
 
 eventgen rate=$eventrate
 
-define fileset name=$actvidsname,path=$dir,size=$filesize,entries=$numactivevids,dirwidth=4,prealloc,reuse=$reuseit
-define fileset name=$passvidsname,path=$dir,size=$filesize,entries=$numpassivevids,dirwidth=20,prealloc=50,reuse=$reuseit
+define fileset name=$actvidsname, path=$dir, size=$filesize, entries=$numactivevids, dirwidth=4,
+    prealloc, reuse=$reuseit
+define fileset name=$passvidsname, path=$dir, size=$filesize, entries=$numpassivevids, dirwidth=20,
+    prealloc=50, reuse=$reuseit
 
-define process name=vidwriter,instances=1
+define process name=vidwriter, instances=1
 {
-  thread name=vidwriter,memsize=10m,instances=1
+  thread name=vidwriter, memsize=10m, instances=1
   {
-    flowop deletefile name=vidremover,filesetname=$passvidsname
-    flowop createfile name=wrtopen,filesetname=$passvidsname,fd=1
-    flowop writewholefile name=newvid,iosize=$writeiosize,fd=1,srcfd=1
-    flowop closefile name=wrtclose,fd=1
-    flowop delay name=replaceinterval,value=$repintval
+    flowop deletefile name=vidremover, filesetname=$passvidsname
+    flowop createfile name=wrtopen, filesetname=$passvidsname, fd=1
+    flowop writewholefile name=newvid, iosize=$writeiosize, fd=1, srcfd=1
+    flowop closefile name=wrtclose, fd=1
+    flowop delay name=replaceinterval, value=$repintval
   }
 }
 
-define process name=vidreaders,instances=1
+define process name=vidreaders, instances=1
 {
-  thread name=vidreaders,memsize=10m,instances=$nthreads
+  thread name=vidreaders, memsize=10m, instances=$nthreads
   {
-    flowop read name=vidreader,filesetname=$actvidsname,iosize=$readiosize
-    flowop bwlimit name=serverlimit,target=vidreader
+    flowop read name=vidreader, filesetname=$actvidsname, iosize=$readiosize
+    flowop bwlimit name=serverlimit, target=vidreader
   }
 }
 

@@ -16,7 +16,7 @@ set $meandirwidth=1000000
 ## mean size of a page, in bytes
 set $meanfilesize=16k
 ## size of a page: a gamma distribution around $meanfilesize, or bytes
-set $filesize=randvar(type=gamma,mean=$meanfilesize,gamma=1500)
+set $filesize=randvar(type=gamma, mean=$meanfilesize, gamma=1500)
 ## requests at the same time
 set $nthreads=100
 ## largest append, in bytes; half of it is the mean
@@ -30,33 +30,34 @@ set $runtime=60
 
 eventgen rate=$eventrate
 
-define fileset name=bigfileset,path=$dir,size=$filesize,entries=$nfiles,dirwidth=$meandirwidth,prealloc=80
+define fileset name=bigfileset, path=$dir, size=$filesize, entries=$nfiles, dirwidth=$meandirwidth,
+    prealloc=80
 
-define process name=proxycache,instances=1
+define process name=proxycache, instances=1
 {
-  thread name=proxycache,memsize=10m,instances=$nthreads
+  thread name=proxycache, memsize=10m, instances=$nthreads
   {
-    flowop deletefile name=deletefile1,filesetname=bigfileset
+    flowop deletefile name=deletefile1, filesetname=bigfileset
 
-    flowop createfile name=createfile1,filesetname=bigfileset,fd=1
-    flowop appendfilerand name=appendfilerand1,iosize=$meaniosize,fd=1
-    flowop closefile name=closefile1,fd=1
+    flowop createfile name=createfile1, filesetname=bigfileset, fd=1
+    flowop appendfilerand name=appendfilerand1, iosize=$meaniosize, fd=1
+    flowop closefile name=closefile1, fd=1
 
-    flowop openfile name=openfile2,filesetname=bigfileset,fd=1
-    flowop readwholefile name=readfile2,fd=1,iosize=$iosize
-    flowop closefile name=closefile2,fd=1
-    flowop openfile name=openfile3,filesetname=bigfileset,fd=1
-    flowop readwholefile name=readfile3,fd=1,iosize=$iosize
-    flowop closefile name=closefile3,fd=1
-    flowop openfile name=openfile4,filesetname=bigfileset,fd=1
-    flowop readwholefile name=readfile4,fd=1,iosize=$iosize
-    flowop closefile name=closefile4,fd=1
-    flowop openfile name=openfile5,filesetname=bigfileset,fd=1
-    flowop readwholefile name=readfile5,fd=1,iosize=$iosize
-    flowop closefile name=closefile5,fd=1
-    flowop openfile name=openfile6,filesetname=bigfileset,fd=1
-    flowop readwholefile name=readfile6,fd=1,iosize=$iosize
-    flowop closefile name=closefile6,fd=1
+    flowop openfile name=openfile2, filesetname=bigfileset, fd=1
+    flowop readwholefile name=readfile2, fd=1, iosize=$iosize
+    flowop closefile name=closefile2, fd=1
+    flowop openfile name=openfile3, filesetname=bigfileset, fd=1
+    flowop readwholefile name=readfile3, fd=1, iosize=$iosize
+    flowop closefile name=closefile3, fd=1
+    flowop openfile name=openfile4, filesetname=bigfileset, fd=1
+    flowop readwholefile name=readfile4, fd=1, iosize=$iosize
+    flowop closefile name=closefile4, fd=1
+    flowop openfile name=openfile5, filesetname=bigfileset, fd=1
+    flowop readwholefile name=readfile5, fd=1, iosize=$iosize
+    flowop closefile name=closefile5, fd=1
+    flowop openfile name=openfile6, filesetname=bigfileset, fd=1
+    flowop readwholefile name=readfile6, fd=1, iosize=$iosize
+    flowop closefile name=closefile6, fd=1
 
     flowop opslimit name=limit
   }

@@ -22,10 +22,13 @@ pub const EXIT_CODES: &[(&str, &str)] = &[
     ("0", "a valid result"),
     (
         "1",
-        "the run failed, or this machine or the target cannot do it: an I/O error, no space, too few descriptors or threads, stuck, output that cannot be written",
+        "the run failed, or this machine or the target cannot do it: an I/O error, no space, too few descriptors or threads, stuck, output that cannot be written; or fmt --check found a file in another layout",
     ),
     ("2", "a mistake on the command line or in the workload, or --dir does not exist; nothing was touched"),
-    ("3", "refused for safety: a tree that wlrun did not make, a file set outside --dir, system without leave"),
+    (
+        "3",
+        "refused for safety: a tree that wlrun did not make, a file set outside --dir, system without leave, a file that fmt --to-wl would write over",
+    ),
     ("4", "an assert of the workload does not hold; the result is valid"),
     ("128+n", "ended by signal n; the result so far was shown"),
 ];

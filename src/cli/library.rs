@@ -36,14 +36,15 @@ macro_rules! library {
 
 /// All of them, by name.
 pub static LIBRARY: &[Personality] = library! {
-    "compflow_demo" "copyfiles" "createdelete-swing" "createfiles" "cvar_example" "filemicro_create"
-    "filemicro_createfiles" "filemicro_createrand" "filemicro_delete" "filemicro_rread" "filemicro_rwrite"
-    "filemicro_rwritedsync" "filemicro_rwritefsync" "filemicro_seqread" "filemicro_seqwrite" "filemicro_seqwriterand"
-    "filemicro_seqwriterandvargam" "filemicro_seqwriterandvartab" "filemicro_statfile" "filemicro_writefsync"
-    "fileserver" "fivestreamread" "fivestreamreaddirect" "fivestreamwrite" "fivestreamwritedirect" "listdirs"
-    "makedirs" "mongo" "netsfs" "networkfs" "openfiles" "randomfileaccess" "randomread" "randomrw" "randomwrite"
-    "ratelimcopyfiles" "removedirs" "singlestreamread" "singlestreamreaddirect" "singlestreamwrite"
-    "singlestreamwritedirect" "varmail" "videoserver" "webproxy" "webserver"
+    "accessmix" "appendlog" "compflow_demo" "copyfiles" "createdelete-swing" "createfiles" "cvar_example"
+    "filemicro_create" "filemicro_createfiles" "filemicro_createrand" "filemicro_delete" "filemicro_rread"
+    "filemicro_rwrite" "filemicro_rwritedsync" "filemicro_rwritefsync" "filemicro_seqread" "filemicro_seqwrite"
+    "filemicro_seqwriterand" "filemicro_seqwriterandvargam" "filemicro_seqwriterandvartab" "filemicro_statfile"
+    "filemicro_writefsync" "fileserver" "fivestreamread" "fivestreamreaddirect" "fivestreamwrite"
+    "fivestreamwritedirect" "listdirs" "makedirs" "metadata" "mongo" "netsfs" "networkfs" "oltp" "openfiles"
+    "randomfileaccess" "randomread" "randomrw" "randomwrite" "ratelimcopyfiles" "removedirs" "singlestreamread"
+    "singlestreamreaddirect" "singlestreamwrite" "singlestreamwritedirect" "sio" "smallfile" "streams" "tpcso"
+    "varmail" "videoserver" "webproxy" "webserver"
 };
 
 /// Reads a file, or takes the personality of that name.
@@ -52,9 +53,8 @@ pub static LIBRARY: &[Personality] = library! {
 ///
 /// In words, where there is neither, or the file is no text.
 pub fn load(name: &str) -> Result<SourceFile, String> {
-    // A dash is standard input, as everywhere.
-    let path = Path::new(if name == "-" { "/dev/stdin" } else { name });
-    if !path.exists() {
+    let path = path_of(name);
+    if name != "-" && !path.exists() {
         if let Some(found) = LIBRARY.iter().find(|personality| personality.name == name) {
             return Ok(embedded(found));
         }
@@ -62,17 +62,39 @@ pub fn load(name: &str) -> Result<SourceFile, String> {
         let hint = near.map(|near| format!("; did you mean the personality '{near}'?")).unwrap_or_default();
         return Err(format!("there is no file '{name}', and no personality of that name{hint}"));
     }
+    decode(name, bytes(name, path, LARGEST)?)
+}
+
+/// Reads the bytes of a workload file.
+///
+/// # Errors
+///
+/// In words, where it cannot be read.
+pub fn raw(name: &str) -> Result<Vec<u8>, String> {
+    bytes(name, path_of(name), LARGEST)
+}
+
+/// The text of a file out of its bytes.
+///
+/// # Errors
+///
+/// In words, where they are no text.
+pub fn decode(name: &str, bytes: Vec<u8>) -> Result<SourceFile, String> {
     // What comes from standard input includes what lies in the working directory.
-    let at = if name == "-" { PathBuf::from("-") } else { path.to_owned() };
-    Ok(read(name, path, LARGEST)?.at(at))
+    let file = SourceFile::decode(name, bytes).map_err(|why| format!("{name} {why}"))?;
+    Ok(file.at(name))
+}
+
+/// A dash is standard input, as everywhere.
+fn path_of(name: &str) -> &Path {
+    Path::new(if name == "-" { "/dev/stdin" } else { name })
 }
 
 fn embedded(personality: &Personality) -> SourceFile {
     SourceFile::new(format!("<{}>", personality.name), personality.text)
 }
 
-/// The text of a file.
-fn read(name: &str, path: &Path, largest: u64) -> Result<SourceFile, String> {
+fn bytes(name: &str, path: &Path, largest: u64) -> Result<Vec<u8>, String> {
     let cannot = |error: std::io::Error| format!("{name} cannot be read: {}", describe(&error));
     let metadata = path.metadata().map_err(cannot)?;
     if metadata.is_dir() {
@@ -87,7 +109,7 @@ fn read(name: &str, path: &Path, largest: u64) -> Result<SourceFile, String> {
     if bytes.len() as u64 > largest {
         return Err(format!("{name} has more than {largest} bytes, which no workload has"));
     }
-    SourceFile::decode(name, bytes).map_err(|why| format!("{name} {why}"))
+    Ok(bytes)
 }
 
 /// Where `include` and `load` look: beside the file, in the directories of the library, among the personalities.
@@ -183,7 +205,8 @@ impl Library for Shelves {
                 if !metadata.is_file() && !metadata.is_dir() {
                     return Err((format!("{shown} is no regular file"), advice()));
                 }
-                let file = read(&shown, &path, LARGEST_INCLUDED).map_err(|why| (why, advice()))?.at(&path);
+                let file = bytes(&shown, &path, LARGEST_INCLUDED).and_then(|bytes| decode(&shown, bytes));
+                let file = file.map_err(|why| (why, advice()))?.at(&path);
                 return Ok(Found { key: self.key(&file), file });
             }
         }

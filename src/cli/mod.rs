@@ -9,6 +9,7 @@ mod check;
 pub mod exit;
 mod explain;
 mod files;
+mod fmt;
 pub mod library;
 mod list;
 mod live;
@@ -21,8 +22,7 @@ mod show;
 use exit::Exit;
 
 /// Subcommands of the design that nobody has built, so that they are refused by name rather than looked for as files.
-const PLANNED: &[&str] =
-    &["fmt", "compare", "ab", "sweep", "verify", "clean", "lib", "rerun", "lsp", "completions", "man"];
+const PLANNED: &[&str] = &["compare", "ab", "sweep", "verify", "clean", "lib", "rerun", "lsp", "completions", "man"];
 
 /// Runs workload files of filebench's language against real file systems, and reports per-flowop ops/s, MB/s and
 /// latency.
@@ -52,6 +52,8 @@ enum Command {
     Check(check::CheckArgs),
     /// Show what would be made and run, and what will go wrong; touches nothing
     Plan(plan::PlanArgs),
+    /// Bring workload files into the canonical layout
+    Fmt(fmt::FmtArgs),
     /// List workloads, commands, flowops, attributes, distributions, engines, metrics, warnings or exit codes
     List(list::ListArgs),
     /// Show what a personality or a file models, its parameters, and its text
@@ -92,15 +94,9 @@ struct Parameters {
 }
 
 impl Parameters {
-    /// True where messages on stderr are coloured. `NO_COLOR` is honoured (<https://no-color.org>).
+    /// True where messages on stderr are coloured.
     fn colored(&self) -> bool {
-        match self.color {
-            ColorChoice::Always => true,
-            ColorChoice::Never => false,
-            ColorChoice::Auto => {
-                std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()) && std::io::stderr().is_terminal()
-            }
-        }
+        colored(self.color)
     }
 
     /// Where included texts are looked for.
@@ -123,6 +119,17 @@ impl Parameters {
             check,
             read: Some(crate::sys::files::read_text),
         })
+    }
+}
+
+/// True where messages on stderr are coloured. `NO_COLOR` is honoured (<https://no-color.org>).
+fn colored(choice: ColorChoice) -> bool {
+    match choice {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => {
+            std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()) && std::io::stderr().is_terminal()
+        }
     }
 }
 
@@ -213,6 +220,7 @@ pub fn main() -> ExitCode {
         Some(Command::Run(args)) => run::run(&args),
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Plan(args)) => plan::run(&args),
+        Some(Command::Fmt(args)) => fmt::run(&args),
         Some(Command::List(args)) => list::run(&args),
         Some(Command::Show(args)) => show::run(&args),
         Some(Command::Explain(args)) => explain::run(&args),

@@ -609,6 +609,7 @@ impl<'r> Watch<'r> {
                 process: process.name.clone(),
                 thread: thread.name.clone(),
                 instances: u64::from(row.instances) * u64::from(row.threads),
+                left_out: row.instances == 0 || row.left_out,
                 direct: flowop.may_be_direct() && thread.opens_direct(flowop.attributes.number("fd")),
                 counts,
                 histogram,
@@ -724,6 +725,7 @@ struct Row {
     thread: usize,
     flowop: usize,
     io: bool,
+    left_out: bool,
     /// Number of the first thread instance, of the first process instance.
     first: usize,
     /// Thread instances of one process instance.
@@ -749,12 +751,14 @@ fn rows_of(plan: &RunPlan) -> Vec<Row> {
         let per_instance = process.thread_count() as usize;
         let mut thread_first = 0;
         for (t, thread) in process.threads.iter().enumerate() {
+            let left_out = thread.left_out();
             for (f, flowop) in thread.flowops.iter().enumerate() {
                 rows.push(Row {
                     process: p,
                     thread: t,
                     flowop: f,
                     io: flowop.def().class.is_io(),
+                    left_out: left_out.contains(&(f as u32)),
                     first: first + thread_first,
                     per_instance,
                     instances: process.instances,

@@ -7,7 +7,7 @@ use crate::fileset;
 use crate::random;
 use crate::summary::assertion::Assertion;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 mod assertion;
@@ -17,9 +17,11 @@ pub mod entity;
 pub mod forecast;
 mod resolve;
 mod scope;
+mod to_wl;
 
 pub use command::{COMMANDS, CommandDef};
 pub use resolve::plan;
+pub use to_wl::to_wl;
 
 /// A workload, resolved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -253,6 +255,13 @@ pub struct ThreadPlan {
 }
 
 impl ThreadPlan {
+    /// The flowops, by place, that are never done, for their weight in a mix is 0.
+    pub fn left_out(&self) -> BTreeSet<u32> {
+        let mut found = BTreeSet::new();
+        self.program.iter().for_each(|node| node.left_out(false, &mut found));
+        found
+    }
+
     /// True where a flowop opens files into this slot with O_DIRECT.
     pub fn opens_direct(&self, slot: u64) -> bool {
         self.flowops.iter().any(|f| f.attributes.number("fd") == slot && f.attributes.flag("directio"))
@@ -284,6 +293,23 @@ pub enum Node {
         /// In the order written.
         choices: Vec<Choice>,
     },
+}
+
+impl Node {
+    /// The flowops in it that are never done, for the weight of what they are in is 0.
+    fn left_out(&self, within: bool, found: &mut BTreeSet<u32>) {
+        match self {
+            Node::Flowop(at) => {
+                if within {
+                    found.insert(*at);
+                }
+            }
+            Node::Composite { nodes, .. } => nodes.iter().for_each(|node| node.left_out(within, found)),
+            Node::Mix { choices, .. } => {
+                choices.iter().for_each(|choice| choice.node.left_out(within || choice.weight == 0, found));
+            }
+        }
+    }
 }
 
 /// What a mix may choose.

@@ -13,7 +13,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, nearest_name};
 use crate::fileset::{self, Content, Draw};
 use crate::flowop::{self, Effect, FlowopClass, FlowopDef};
 use crate::random::stream::Seed;
-use crate::source::{Sources, Span, Spanned};
+use crate::source::{SourceFile, Sources, Span, Spanned};
 use crate::syntax::{self, Ast, Attribute, Block, Expression, Item, Parameter, Statement, Texts};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
@@ -38,7 +38,7 @@ pub fn plan(texts: &Texts, options: &Options, diagnostics: &mut Diagnostics) -> 
     overrides.extend(options.set.iter().cloned());
     let garbled = diagnostics.has_errors();
     let scope = Scope::new(diagnostics, overrides, options.check, Files::new(texts.sources(), options.read));
-    let signs: Vec<_> = texts.trees().iter().map(sign).collect();
+    let signs: Vec<_> = texts.sources().files().iter().zip(texts.trees()).map(|(file, ast)| sign(file, ast)).collect();
     let dialect = if signs.iter().any(Option::is_some) { Dialect::Filebench14 } else { Dialect::Current };
     let mut resolver = Resolver {
         scope,
@@ -98,8 +98,12 @@ fn hash(sources: &Sources) -> String {
     format!("fnv1a64:{hash:016x}")
 }
 
-/// What shows that a text is one of filebench 1.4: commands and attributes that only that has.
-fn sign(ast: &Ast) -> Option<(Span, &'static str)> {
+/// What shows that a text is one of filebench 1.4: commands and attributes that only that has. One that is called `.wl`
+/// is none, whatever it holds.
+pub(super) fn sign(file: &SourceFile, ast: &Ast) -> Option<(Span, &'static str)> {
+    if file.is_wl() {
+        return None;
+    }
     let mut sign = None;
     syntax::each(&ast.statements, &mut |statement| match &statement.value {
         Statement::Command { word, .. } if word.value == "usage" => sign = sign.or(Some((word.span, "usage"))),

@@ -192,6 +192,9 @@ pub struct FlowopRecord {
     /// True where its slot's files are opened with O_DIRECT: its data does not come from the page cache.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub direct: bool,
+    /// True where the workload leaves it out of this run: its process has no instance, or its weight in a mix is 0.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub left_out: bool,
     #[serde(flatten)]
     #[allow(missing_docs)]
     pub counts: Counts,

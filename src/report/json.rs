@@ -569,6 +569,7 @@ mod tests {
                 thread,
                 instances,
                 direct: instances % 2 == 1,
+                left_out: instances % 3 == 1,
                 counts,
                 histogram,
             },

@@ -119,7 +119,7 @@ fn intervals(run: &Run) -> String {
 
 /// A line for each flowop: how many operations took how long, by powers of two.
 fn histograms(out: &mut String, run: &Run, summary: &RunSummary) {
-    for (flowop, row) in run.flowops.iter().zip(&summary.rows) {
+    for (flowop, row) in run.flowops.iter().zip(&summary.rows).filter(|(_, row)| !row.left_out) {
         let counts = flowop.histogram.by_power_of_two();
         let ranges = counts.iter().enumerate().filter(|(_, count)| **count > 0);
         let shown: Vec<String> =
@@ -133,7 +133,8 @@ fn histograms(out: &mut String, run: &Run, summary: &RunSummary) {
 fn table(summary: &RunSummary) -> String {
     let metrics = || METRICS.iter().filter(|m| m.in_table);
     let cells = |figures: &Figures| metrics().map(|m| (m.value)(figures).to_string()).collect::<Vec<_>>();
-    let (io, control): (Vec<&Row>, Vec<&Row>) = summary.rows.iter().partition(|row| row.class.is_io());
+    let (io, control): (Vec<&Row>, Vec<&Row>) =
+        summary.rows.iter().filter(|row| !row.left_out).partition(|row| row.class.is_io());
     let mut table = Table::new(std::iter::once("flowop").chain(metrics().map(|m| m.header)));
     for row in io {
         table.push(std::iter::once(line_of(&row.label)).chain(cells(&row.figures)));

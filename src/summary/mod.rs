@@ -40,6 +40,8 @@ pub struct Row {
     pub label: String,
     /// What kind of work it does.
     pub class: FlowopClass,
+    /// True where the workload leaves it out of this run.
+    pub left_out: bool,
     /// Its figures.
     pub figures: Figures,
 }
@@ -171,6 +173,7 @@ impl RunSummary {
             .map(|(flowop, label)| Row {
                 label,
                 class: flowop.class,
+                left_out: flowop.left_out,
                 figures: Figures::of(flowop.counts.clone(), &flowop.histogram, run.elapsed_ns),
             })
             .collect();

@@ -105,6 +105,7 @@ pub(crate) fn flowop(
         thread: thread.into(),
         instances: 1,
         direct: false,
+        left_out: false,
         counts: Counts { ops: latencies_ns.len() as u64, bytes_read, ..Counts::default() },
         histogram,
     }

@@ -134,7 +134,11 @@ fn covered(run: &Run) -> String {
 
 /// A workload that calls the number otherwise would look in vain for $nfiles.
 fn more_files(workload: &WorkloadRecord) -> &'static str {
-    if workload.parameters.contains_key("nfiles") { "a larger $nfiles" } else { "more files" }
+    match ["nfiles", "filesize"].map(|name| workload.parameters.contains_key(name)) {
+        [true, _] => "a larger $nfiles",
+        [_, true] => "a larger $filesize",
+        _ => "more files",
+    }
 }
 
 fn never_executed(run: &Run) -> Option<String> {
@@ -143,7 +147,7 @@ fn never_executed(run: &Run) -> Option<String> {
         .iter()
         .zip(super::labels(&super::places(&run.flowops)))
         // Where all operations of a flowop failed, W004 says so.
-        .filter(|(f, _)| f.class.is_io() && f.counts.ops == 0 && f.counts.error_count() == 0)
+        .filter(|(f, _)| f.class.is_io() && !f.left_out && f.counts.ops == 0 && f.counts.error_count() == 0)
         .map(|(f, label)| match (f.counts.in_flight, f.counts.skipped) {
             (0, 0) => label,
             (0, skipped) => format!("{label} ({skipped} times there was no file it may use)"),

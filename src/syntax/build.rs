@@ -177,6 +177,8 @@ impl Builder<'_> {
     /// What the `##` comments say that stand directly above a statement.
     fn help(&self, start: usize) -> Option<String> {
         let between = self.file.text.get(self.behind..start)?;
+        // A comment ends at either, as in the grammar.
+        let between = between.replace("\r\n", "\n").replace('\r', "\n");
         // The rest of the statement's own line is not above it.
         let (above, own) = between.rsplit_once('\n')?;
         if !own.trim().is_empty() {

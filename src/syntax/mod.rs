@@ -5,9 +5,11 @@
 
 mod ast;
 mod build;
-mod moved;
+mod format;
+mod places;
 mod texts;
 pub use ast::{Ast, Attribute, Block, Expression, Item, Statement};
+pub use format::format;
 pub(crate) use texts::each;
 pub use texts::{Found, Library, NoLibrary, Parameter, Texts, Wanted};
 
@@ -74,10 +76,9 @@ pub fn parse(file: &SourceFile, diagnostics: &mut Diagnostics) -> Ast {
         return parse_alone(file, diagnostics);
     }
     let mut found = Diagnostics::new();
-    let mut ast = parse_alone(&SourceFile { base: 0, ..file.clone() }, &mut found);
+    let ast = parse_alone(&SourceFile { base: 0, ..file.clone() }, &mut found);
     diagnostics.extend(found, file.base);
-    ast.statements.iter_mut().for_each(|statement| moved::statement(statement, file.base));
-    ast
+    ast.moved(file.base)
 }
 
 /// Reads a text by its own offsets.
