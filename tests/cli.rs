@@ -70,7 +70,7 @@ fn what_is_not_built_is_refused_by_name() {
         wlrun(&["fileserver", "--dir", ".", "--format", format]).exits(2).says(format).says("not supported yet");
     }
     wlrun(&["fileserver", "--dir", ".", "--out", "csv=x"]).exits(2).says("not supported yet");
-    for command in ["plan", "compare", "ab", "sweep", "verify", "clean", "lib", "rerun", "lsp", "completions", "man"] {
+    for command in ["compare", "ab", "sweep", "verify", "clean", "lib", "rerun", "lsp", "completions", "man"] {
         let outcome = wlrun(&[command, "x"]).exits(2).says(command).says("not supported yet");
         assert_eq!(outcome.stdout, "");
     }
@@ -285,7 +285,7 @@ fn a_warning_is_explained_in_any_case_of_letters() {
 #[test]
 fn an_explanation_names_only_what_there_is() {
     for def in wlrun::summary::WARNINGS {
-        for command in ["wlrun plan", "wlrun compare", "--on-error", "--cold"] {
+        for command in ["wlrun compare", "--on-error", "--cold"] {
             assert!(!def.explanation.contains(command), "{} advises {command}, which is not built", def.code);
         }
     }

@@ -56,7 +56,7 @@ fn lasting(outcome: &Outcome) -> Value {
 }
 
 /// Replaces what stands between two texts, on each line that has both.
-fn redact(text: &str, before: &str, after: &str, word: &str) -> String {
+pub fn redact(text: &str, before: &str, after: &str, word: &str) -> String {
     let lines = text.split_inclusive('\n').map(|line| {
         let inner = |line: &str| {
             let start = line.find(before)? + before.len();

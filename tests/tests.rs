@@ -17,6 +17,7 @@ mod library;
 mod mix;
 mod names;
 mod pacing;
+mod plan;
 mod real;
 mod regressions;
 mod session;

@@ -3,7 +3,7 @@
 use super::exit::{self, Exit};
 use super::{Parameters, complain, library, say};
 use crate::diagnostic::Diagnostics;
-use crate::plan::{self, Options, Plan};
+use crate::plan::{self, Options, Plan, forecast};
 use crate::source::SourceFile;
 use crate::syntax::{Library, Texts};
 use clap::Args;
@@ -30,6 +30,12 @@ impl Resolved {
     pub(super) fn render(&self, color: bool) -> String {
         self.diagnostics.render(self.texts.sources(), color)
     }
+
+    /// Adds what is certain to go wrong in a run, each at its place.
+    fn warn(&mut self) {
+        let findings = self.plan.iter().flat_map(forecast::certain);
+        findings.filter_map(|finding| finding.diagnostic()).for_each(|diagnostic| self.diagnostics.push(diagnostic));
+    }
 }
 
 /// Text to plan, with everything that was found on the way.
@@ -53,7 +59,8 @@ pub(super) fn run(args: &CheckArgs) -> Exit {
     for name in &args.files {
         match library::load(name) {
             Ok(file) => {
-                let resolved = resolve(file, &args.parameters.library(), &options);
+                let mut resolved = resolve(file, &args.parameters.library(), &options);
+                resolved.warn();
                 say(&resolved.render(args.parameters.colored()));
                 if resolved.diagnostics.has_errors() {
                     outcome = exit::USAGE;

@@ -14,6 +14,7 @@ pub mod library;
 mod list;
 mod live;
 mod output;
+mod plan;
 mod report;
 mod run;
 mod show;
@@ -21,8 +22,7 @@ mod show;
 use exit::Exit;
 
 /// Subcommands of the design that nobody has built, so that they are refused by name rather than looked for as files.
-const PLANNED: &[&str] =
-    &["plan", "compare", "ab", "sweep", "verify", "clean", "lib", "rerun", "lsp", "completions", "man"];
+const PLANNED: &[&str] = &["compare", "ab", "sweep", "verify", "clean", "lib", "rerun", "lsp", "completions", "man"];
 
 /// Runs workload files of filebench's language against real file systems, and reports per-flowop ops/s, MB/s and
 /// latency.
@@ -50,6 +50,8 @@ enum Command {
     Run(run::RunArgs),
     /// Say everything that is wrong with workload files; touches nothing
     Check(check::CheckArgs),
+    /// Show what would be made and run, and what will go wrong; touches nothing
+    Plan(plan::PlanArgs),
     /// Bring workload files into the canonical layout
     Fmt(fmt::FmtArgs),
     /// List workloads, commands, flowops, attributes, distributions, engines, metrics, warnings or exit codes
@@ -217,6 +219,7 @@ pub fn main() -> ExitCode {
         None => run::run(&cli.run),
         Some(Command::Run(args)) => run::run(&args),
         Some(Command::Check(args)) => check::run(&args),
+        Some(Command::Plan(args)) => plan::run(&args),
         Some(Command::Fmt(args)) => fmt::run(&args),
         Some(Command::List(args)) => list::run(&args),
         Some(Command::Show(args)) => show::run(&args),

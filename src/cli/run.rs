@@ -193,7 +193,7 @@ fn reason(record: &RunRecord) -> Option<String> {
 }
 
 /// File sets lie beneath --dir, or what --allow-path adds, and behind no link; without --dir, anywhere.
-fn check_places(plan: &Plan, allowed: &[PathBuf]) -> Result<(), Failed> {
+pub(super) fn check_places(plan: &Plan, allowed: &[PathBuf]) -> Result<(), Failed> {
     let Some(dir) = &plan.dir else { return Ok(()) };
     let here = std::env::current_dir().unwrap_or_default();
     let bases: Vec<PathBuf> =
@@ -244,7 +244,7 @@ fn open_outputs(args: &RunArgs) -> Result<Vec<Pending>, Failed> {
 }
 
 /// A workload is data from a stranger: what it gives to the shell runs only with leave.
-fn check_system(plan: &Plan, allowed: bool) -> Result<(), Failed> {
+pub(super) fn check_system(plan: &Plan, allowed: bool) -> Result<(), Failed> {
     let lines: Vec<String> = plan
         .steps
         .iter()
@@ -262,7 +262,7 @@ fn check_system(plan: &Plan, allowed: bool) -> Result<(), Failed> {
 
 /// Directories that are not there and may be made: --dir, or without it the places of the file sets, so that a mistyped
 /// mount point is not measured by mistake.
-fn missing_directories(plan: &Plan, mkdir: bool) -> Result<Vec<PathBuf>, Failed> {
+pub(super) fn missing_directories(plan: &Plan, mkdir: bool) -> Result<Vec<PathBuf>, Failed> {
     let mut missing: Vec<PathBuf> = Vec::new();
     let places: Vec<&PathBuf> = match &plan.dir {
         Some(dir) => vec![dir],
@@ -284,7 +284,7 @@ fn missing_directories(plan: &Plan, mkdir: bool) -> Result<Vec<PathBuf>, Failed>
 }
 
 /// As many descriptors as the system allows: a workload's threads need theirs, and each process is watched by one.
-fn raise_descriptor_limit() {
+pub(super) fn raise_descriptor_limit() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;

@@ -102,8 +102,33 @@ pub enum ExecError {
 /// Why this machine cannot carry a plan out, each with the number needed and the number there is; empty where it can.
 pub fn objections(plan: &Plan, options: &Options) -> Vec<String> {
     let one_process = options.process_model == ProcessModel::Threads;
-    let helpers = engine::find(split_engine(&options.engine).0).map_or(0, |def| def.helpers);
-    plan.runs().flat_map(|run| limits::objections(run, one_process, helpers)).collect()
+    let helpers = helpers(options);
+    plan.runs().flat_map(|run| limits::Needs::of(run, one_process, helpers).objections()).collect()
+}
+
+/// Helpers that the engine starts for a thread at most.
+pub(super) fn helpers(options: &Options) -> u64 {
+    engine::find(split_engine(&options.engine).0).map_or(0, |def| def.helpers)
+}
+
+/// Where things lie in the shared memory of a plan, in bytes.
+pub(super) struct Places {
+    /// The wait points, behind control page and file sets.
+    pub(super) points: usize,
+    pub(super) counters: usize,
+    pub(super) end: usize,
+}
+
+impl Places {
+    /// Runs follow each other, so each has the same place, and the largest says how large it is. `shapes`: of the
+    /// counters of all of them.
+    pub(super) fn of(plan: &Plan, sets: &Sets, shapes: &[Shape]) -> Self {
+        let points = sets.end.next_multiple_of(control::BYTES);
+        let points_bytes = plan.runs().map(|run| Numbers::new(run).rooms.len() * POINT_BYTES).max().unwrap_or(0);
+        let counters = points + points_bytes.next_multiple_of(control::BYTES);
+        let counters_bytes = shapes.iter().map(Shape::bytes).max().unwrap_or(0);
+        Places { points, counters, end: counters + counters_bytes }
+    }
 }
 
 /// The record of a plan that could not be begun, for who reads documents and not messages.
@@ -234,14 +259,9 @@ impl Stage {
             return Err(ExecError::CannotRun(objections));
         }
         let sets = Sets::plan(plan, control::BYTES).map_err(|why| ExecError::CannotRun(vec![why]))?;
-        // Runs follow each other, so each has the same place, and the largest says how large it is.
-        let points = sets.end.next_multiple_of(control::BYTES);
-        let points_bytes = plan.runs().map(|run| Numbers::new(run).rooms.len() * POINT_BYTES).max().unwrap_or(0);
-        let counters = points + points_bytes.next_multiple_of(control::BYTES);
         let shapes: Vec<Shape> = plan.runs().map(procflow::shape).collect();
-        let counters_bytes = shapes.iter().map(Shape::bytes).max().unwrap_or(0);
-        let region = Region::create(counters + counters_bytes)
-            .map_err(|e| ExecError::System("shared memory cannot be had", e))?;
+        let Places { points, counters, end } = Places::of(plan, &sets, &shapes);
+        let region = Region::create(end).map_err(|e| ExecError::System("shared memory cannot be had", e))?;
         Ok(Stage {
             sets: Arc::new(sets),
             region: Arc::new(region),

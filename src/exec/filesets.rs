@@ -74,6 +74,11 @@ impl Sets {
         wanted.fold((0, 0), |(files, bytes), (_, size)| (files + 1, bytes + size))
     }
 
+    /// Leaf directories that one set's creation makes.
+    pub(super) fn leafdirs_made(&self, at: usize) -> u64 {
+        self.list[at].wanted.leafdirs.iter().filter(|wanted| **wanted).count() as u64
+    }
+
     /// Brings one set onto the disk and fills its pool. Without `disk` the pool is filled as if it had been.
     pub(super) fn create(
         &self,

@@ -13,12 +13,15 @@ mod controller;
 mod filesets;
 mod limits;
 mod points;
+mod preview;
 mod procflow;
 mod protocol;
 mod threadflow;
 mod watch;
 
 pub use controller::{ExecError, Options, Outcome, ProcessModel, objections, refusal, run};
+pub use limits::{Needs, Tasks};
+pub use preview::{Preview, RunPreview, SetPreview, SharedPreview, SizesPreview, preview};
 pub use procflow::worker;
 
 /// The hidden subcommand that makes our own binary a worker.

@@ -8,7 +8,7 @@ use super::threadflow::{self, Names, ThreadRun};
 use crate::engine::EngineDef;
 use crate::fileset::Pool;
 use crate::flowop::{OpenSet, Thread};
-use crate::plan::ThreadPlan;
+use crate::plan::{ProcessPlan, ThreadPlan};
 use crate::random::stream::Seed;
 use crate::record::Failure;
 use crate::record::counters::{Counters, Shape};
@@ -188,6 +188,12 @@ fn engine(text: &str) -> Result<&'static EngineDef, String> {
     crate::engine::find(name).ok_or_else(|| format!("no engine {name}"))
 }
 
+/// The file sets whose roots a process opens, by place.
+pub(super) fn used_sets(process: &ProcessPlan) -> BTreeSet<usize> {
+    let flowops = process.threads.iter().flat_map(|thread| &thread.flowops);
+    flowops.flat_map(|flowop| ["filesetname", "source"].map(|name| flowop.attributes.fileset(name))).flatten().collect()
+}
+
 /// The file sets, those of which this process uses with their roots open.
 fn open_sets<'r>(
     order: &Order,
@@ -195,13 +201,7 @@ fn open_sets<'r>(
     process: usize,
     touches_files: bool,
 ) -> Result<Vec<OpenSet<'r>>, String> {
-    let used: BTreeSet<usize> = order.run.processes[process]
-        .threads
-        .iter()
-        .flat_map(|thread| &thread.flowops)
-        .flat_map(|flowop| ["filesetname", "source"].map(|name| flowop.attributes.fileset(name)))
-        .flatten()
-        .collect();
+    let used = used_sets(&order.run.processes[process]);
     order
         .sets
         .iter()

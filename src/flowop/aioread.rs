@@ -1,7 +1,7 @@
 //! `aioread`: begins a read of iosize bytes, and does not wait for it.
 
 use super::aiowrite::Submit;
-use super::{Effect, FlowopClass, FlowopDef, attributes};
+use super::{Acts, DataUse, Effect, FlowopClass, FlowopDef, attributes};
 use crate::engine::Way;
 
 pub(super) static DEF: FlowopDef = FlowopDef {
@@ -9,6 +9,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Read,
     effect: Effect::Reads,
+    acts: Acts::on_a_file(DataUse::Request),
     summary: "begins a read of iosize bytes and goes on; it counts when it is complete",
     attributes: &[
         attributes::SLOT,

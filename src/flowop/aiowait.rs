@@ -1,12 +1,13 @@
 //! `aiowait`: waits for operations that the thread has submitted.
 
-use super::{Amount, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{Acts, Amount, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "aiowait",
     aliases: &[],
     class: FlowopClass::Control,
     effect: Effect::None,
+    acts: Acts::NOTHING,
     summary: "waits until half of what aioread and aiowrite have begun, or `value` of it, is complete",
     attributes: &[attributes::WAITED_FOR],
     build: |build| {

@@ -3,7 +3,9 @@
 use super::data::{self, Lap, Place};
 use super::file::Choice;
 use super::outstanding::Operation;
-use super::{Amount, Broken, Build, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{
+    Acts, Amount, Broken, Build, DataUse, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes,
+};
 use crate::engine::Way;
 
 pub(super) static DEF: FlowopDef = FlowopDef {
@@ -11,6 +13,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Write,
     effect: Effect::Writes,
+    acts: Acts::on_a_file(DataUse::Request),
     summary: "begins a write of iosize bytes and goes on; it counts when it is complete",
     attributes: &[
         attributes::SLOT,

@@ -3,7 +3,8 @@
 use super::file::Choice;
 use super::thread::DIRECT_ALIGNMENT;
 use super::{
-    Amount, Broken, Build, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes, data,
+    Acts, Amount, Broken, Build, DataUse, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes,
+    data,
 };
 use std::ops::Range;
 
@@ -12,6 +13,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Write,
     effect: Effect::Writes,
+    acts: Acts::on_a_file(DataUse::Request),
     summary: "writes iosize bytes at the end of a file",
     attributes: &[attributes::SLOT, attributes::FILE, attributes::INDEX, attributes::OPEN, attributes::IOSIZE],
     build: |build| Box::new(Append::new(build, Sizes::Exact)),

@@ -1,13 +1,14 @@
 //! `appendfilerand`: a random number of bytes at the end of a file.
 
 use super::appendfile::{Append, Sizes};
-use super::{Effect, FlowopClass, FlowopDef, attributes};
+use super::{Acts, DataUse, Effect, FlowopClass, FlowopDef, attributes};
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "appendfilerand",
     aliases: &[],
     class: FlowopClass::Write,
     effect: Effect::Writes,
+    acts: Acts::on_a_file(DataUse::UpToRequest),
     summary: "writes 1 to iosize bytes, each number as likely, at the end of a file; with directio whole blocks of 4096",
     attributes: &[attributes::SLOT, attributes::FILE, attributes::INDEX, attributes::OPEN, attributes::IOSIZE],
     build: |build| Box::new(Append::new(build, Sizes::UpTo)),

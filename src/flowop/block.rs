@@ -1,12 +1,13 @@
 //! `block`: waits for a wakeup.
 
-use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn};
+use super::{Acts, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn};
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "block",
     aliases: &[],
     class: FlowopClass::Control,
     effect: Effect::None,
+    acts: Acts::NOTHING,
     summary: "waits until a wakeup has this flowop as its target; wakeups are counted, so one that comes earlier is kept",
     attributes: &[],
     build: |build| Box::new(Block { point: build.wait_point.unwrap_or_default() }),

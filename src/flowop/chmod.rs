@@ -1,7 +1,9 @@
 //! `chmod`: sets the permissions of a file.
 
 use super::subject::{Name, Subject};
-use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{
+    Acts, Broken, Effect, End, EntryUse, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes,
+};
 use crate::attribute::Typed;
 use crate::engine::Request;
 use rustix::fs::Mode;
@@ -11,6 +13,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Metadata,
     effect: Effect::Attributes,
+    acts: Acts { entry: EntryUse::Takes(Kind::File), ..Acts::NOTHING },
     summary: "sets the permissions of the file open in a slot, or of the next existing file",
     attributes: &[attributes::SLOT, attributes::FILE, attributes::INDEX, attributes::MODE],
     build: |build| {

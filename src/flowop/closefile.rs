@@ -1,7 +1,9 @@
 //! `closefile`: closes the file of a slot.
 
 use super::file::Choice;
-use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Slot, Thread, Turn, attributes};
+use super::{
+    Acts, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Slot, SlotUse, Thread, Turn, attributes,
+};
 use crate::engine::Request;
 
 pub(super) static DEF: FlowopDef = FlowopDef {
@@ -9,6 +11,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
+    acts: Acts { slot: SlotUse::Closes, ..Acts::NOTHING },
     summary: "closes the file of a slot",
     attributes: &[attributes::SLOT, attributes::FILE],
     build: |build| Box::new(CloseFile { choice: Choice::new(build), slot: 0 }),

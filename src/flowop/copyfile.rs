@@ -1,7 +1,10 @@
 //! `copyfile`: makes a file that does not exist out of one that does, within the kernel.
 
 use super::pair::{Hold, Pair};
-use super::{Amount, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{
+    Acts, Amount, Broken, DataUse, Effect, End, EntryUse, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn,
+    attributes,
+};
 use crate::engine::Request;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -14,6 +17,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Write,
     effect: Effect::Writes,
+    acts: Acts::with_source(EntryUse::Takes(Kind::File), DataUse::Copy),
     summary: "copies the next file of source to the next entry of filesetname that does not exist, by copy_file_range; one operation",
     attributes: &[attributes::SET, attributes::FROM, attributes::PIECE],
     build: |build| {

@@ -1,7 +1,10 @@
 //! `createfile`: makes a file that does not exist, and leaves it open in a slot.
 
 use super::file::Choice;
-use super::{Broken, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Moved, Slot, Thread, Turn, attributes};
+use super::{
+    Acts, Broken, Effect, End, EntryUse, FileRef, Flowop, FlowopClass, FlowopDef, Kind, Moved, Slot, SlotUse, Thread,
+    Turn, attributes,
+};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
@@ -10,6 +13,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Metadata,
     effect: Effect::Names,
+    acts: Acts { slot: SlotUse::Opens, entry: EntryUse::Makes(Kind::File), ..Acts::NOTHING },
     summary: "creates the next file of the set that does not exist, empty, and leaves it open in a slot",
     attributes: &[attributes::SLOT, attributes::FILE, attributes::INDEX, attributes::OPEN],
     build: |build| Box::new(CreateFile { choice: Choice::new(build), at: None, fd: -1 }),

@@ -1,12 +1,13 @@
 //! `delay`: does nothing for a while.
 
-use super::{Amount, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{Acts, Amount, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "delay",
     aliases: &[],
     class: FlowopClass::Control,
     effect: Effect::None,
+    acts: Acts::NOTHING,
     summary: "waits for `value` seconds (a fraction or a unit is possible: 0.5, 10ms)",
     attributes: &[attributes::TIME],
     build: |build| Box::new(Delay { value: build.amount("value", 0), until: 0 }),

@@ -1,7 +1,10 @@
 //! `deletefile`: removes a file that nobody else has open.
 
 use super::file::Choice;
-use super::{Broken, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Moved, Slot, Thread, Turn, attributes};
+use super::{
+    Acts, Broken, Effect, End, EntryUse, FileRef, Flowop, FlowopClass, FlowopDef, Kind, Moved, Slot, Thread, Turn,
+    attributes,
+};
 use crate::fileset::pool::Pick;
 
 pub(super) static DEF: FlowopDef = FlowopDef {
@@ -9,6 +12,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Metadata,
     effect: Effect::Removes,
+    acts: Acts { entry: EntryUse::Removes(Kind::File), ..Acts::NOTHING },
     summary: "removes the file that a slot has or had open, or the next existing file that nobody has open",
     attributes: &[attributes::SLOT, attributes::FILE, attributes::INDEX],
     build: |build| Box::new(DeleteFile { choice: Choice::new(build), file: None }),

@@ -1,13 +1,14 @@
 //! `eventlimit`: waits for one event of the event generator.
 
-use super::pacing::{Limiter, Paid};
-use super::{Effect, FlowopClass, FlowopDef};
+use super::pacing::Limiter;
+use super::{Acts, Effect, FlowopClass, FlowopDef, Pace, Paid};
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "eventlimit",
     aliases: &[],
     class: FlowopClass::Control,
     effect: Effect::None,
+    acts: Acts { pace: Pace::Limits(Paid::Turn), ..Acts::NOTHING },
     summary: "waits for one event of the event generator; without a rate it does nothing",
     attributes: &[],
     build: |build| Box::new(Limiter::new(build, Paid::Turn)),

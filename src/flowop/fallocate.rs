@@ -1,7 +1,9 @@
 //! `fallocate`: gives a range of a file its space on the disk, or takes it away.
 
 use super::file::Choice;
-use super::{Amount, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes, data};
+use super::{
+    Acts, Amount, Broken, DataUse, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes, data,
+};
 use crate::engine::Request;
 use rustix::fs::FallocateFlags;
 
@@ -10,6 +12,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Metadata,
     effect: Effect::Writes,
+    acts: Acts::on_a_file(DataUse::None),
     summary: "gives iosize bytes at the end of a file, or at a random offset, their space on the disk; with punch it makes a hole",
     attributes: &[
         attributes::SLOT,

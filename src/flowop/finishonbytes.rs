@@ -1,13 +1,14 @@
 //! `finishonbytes`: ends the run when enough bytes have moved.
 
 use super::pacing::Watched;
-use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{Acts, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Pace, Thread, Turn, attributes};
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "finishonbytes",
     aliases: &[],
     class: FlowopClass::Control,
     effect: Effect::None,
+    acts: Acts { pace: Pace::EndsOnBytes, ..Acts::NOTHING },
     summary: "ends when `target` has moved `value` bytes in this thread; without target, all I/O of the run counts",
     attributes: &[attributes::TARGET, attributes::BYTES],
     build: |build| {

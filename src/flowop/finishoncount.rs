@@ -1,13 +1,14 @@
 //! `finishoncount`: ends the run when enough operations are done.
 
 use super::pacing::Watched;
-use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{Acts, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Pace, Thread, Turn, attributes};
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "finishoncount",
     aliases: &[],
     class: FlowopClass::Control,
     effect: Effect::None,
+    acts: Acts { pace: Pace::EndsOnCount, ..Acts::NOTHING },
     summary: "ends when `target` has done `value` operations in this thread; without target, all I/O of the run counts",
     attributes: &[attributes::TARGET, attributes::COUNT],
     build: |build| {

@@ -1,7 +1,7 @@
 //! `flock`: takes or releases the lock of an open file.
 
 use super::file::Choice;
-use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{Acts, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, SlotUse, Thread, Turn, attributes};
 use crate::engine::Request;
 use rustix::fs::FlockOperation;
 
@@ -10,6 +10,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
+    acts: Acts { slot: SlotUse::Needs, ..Acts::NOTHING },
     summary: "takes the lock of the file of a slot, waiting for it, or releases it; a closefile releases it too",
     attributes: &[attributes::SLOT, attributes::FILE, attributes::LOCK],
     build: |build| {

@@ -1,7 +1,7 @@
 //! `fsync`: flushes the file of a slot to stable storage.
 
 use super::file::Choice;
-use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{Acts, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, SlotUse, Thread, Turn, attributes};
 use crate::engine::Request;
 
 pub(super) static DEF: FlowopDef = FlowopDef {
@@ -9,6 +9,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
+    acts: Acts { slot: SlotUse::Needs, ..Acts::NOTHING },
     summary: "flushes the file of a slot to stable storage",
     attributes: &[attributes::SLOT, attributes::FILE],
     build: |build| Box::new(Fsync { choice: Choice::new(build), slot: 0 }),

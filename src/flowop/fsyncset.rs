@@ -1,6 +1,6 @@
 //! `fsyncset`: flushes all files of a set that the thread has open.
 
-use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{Acts, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
 use crate::engine::Request;
 
 pub(super) static DEF: FlowopDef = FlowopDef {
@@ -8,6 +8,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
+    acts: Acts::NOTHING,
     summary: "flushes each file of the set that this thread has open in a slot; one operation for each",
     attributes: &[attributes::SET],
     build: |build| {

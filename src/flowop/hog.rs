@@ -1,12 +1,13 @@
 //! `hog`: uses the processor.
 
-use super::{Amount, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{Acts, Amount, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "hog",
     aliases: &[],
     class: FlowopClass::Control,
     effect: Effect::None,
+    acts: Acts::NOTHING,
     summary: "writes `value` times to the thread's memory: work for the processor, none for the file system",
     attributes: &[attributes::COUNT],
     build: |build| Box::new(Hog { value: build.amount("value", 0), times: 0 }),

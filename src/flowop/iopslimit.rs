@@ -1,13 +1,14 @@
 //! `iopslimit`: holds the thread back to the event generator's rate of reads and writes.
 
-use super::pacing::{Limiter, Paid};
-use super::{Effect, FlowopClass, FlowopDef, attributes};
+use super::pacing::Limiter;
+use super::{Acts, Effect, FlowopClass, FlowopDef, Pace, Paid, attributes};
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "iopslimit",
     aliases: &[],
     class: FlowopClass::Control,
     effect: Effect::None,
+    acts: Acts { pace: Pace::Limits(Paid::DataOperation), ..Acts::NOTHING },
     summary: "waits until the event generator has given an event for each read and write done; without a rate it does nothing",
     attributes: &[attributes::TARGET],
     build: |build| Box::new(Limiter::new(build, Paid::DataOperation)),

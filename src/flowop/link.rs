@@ -1,7 +1,9 @@
 //! `link`: gives a file a second name.
 
 use super::pair::{Hold, Pair};
-use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{
+    Acts, Broken, DataUse, Effect, End, EntryUse, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes,
+};
 use crate::engine::Request;
 use rustix::io::Errno;
 
@@ -10,6 +12,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Metadata,
     effect: Effect::Names,
+    acts: Acts::with_source(EntryUse::Takes(Kind::File), DataUse::None),
     summary: "makes a hard link to the next file of source, at the next entry of filesetname that does not exist",
     attributes: &[attributes::SET, attributes::FROM],
     build: |build| Box::new(Link { pair: Pair::new(build, Hold::Shared) }),

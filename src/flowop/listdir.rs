@@ -1,12 +1,13 @@
 //! `listdir`: reads a directory from start to end.
 
-use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{Acts, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "listdir",
     aliases: &[],
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
+    acts: Acts::NOTHING,
     summary: "opens the next directory of the set (the root is one), reads all its entries, closes it; counts no bytes",
     attributes: &[attributes::SET],
     build: |build| Box::new(ListDir { set: build.attributes.fileset("filesetname").unwrap_or(0) }),

@@ -1,7 +1,9 @@
 //! `listxattr`: reads the names of the extended attributes of a file.
 
 use super::xattr::{self, Xattr};
-use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{
+    Acts, Broken, Effect, End, EntryUse, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes,
+};
 use crate::engine::Request;
 use rustix::io::Errno;
 
@@ -10,6 +12,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
+    acts: Acts { entry: EntryUse::Takes(Kind::File), ..Acts::NOTHING },
     summary: "reads the names of all extended attributes of the file open in a slot, or of the next existing file, into iosize bytes; counts no bytes",
     attributes: &[attributes::SLOT, attributes::FILE, attributes::INDEX, attributes::XATTR_SIZE],
     build: |build| Box::new(ListXattr { xattr: Xattr::new(build) }),

@@ -1,7 +1,9 @@
 //! `lseek`: looks for the next data or the next hole of a file.
 
 use super::file::Choice;
-use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes, data};
+use super::{
+    Acts, Broken, DataUse, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes, data,
+};
 use crate::engine::Request;
 use rustix::io::Errno;
 
@@ -10,6 +12,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
+    acts: Acts::on_a_file(DataUse::None),
     summary: "moves the position of a file to the next data or hole; to the start where there is none",
     attributes: &[
         attributes::SLOT,

@@ -2,7 +2,8 @@
 
 use super::file::Selection;
 use super::{
-    Broken, Build, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes,
+    Acts, Broken, Build, Effect, End, EntryUse, FileRef, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn,
+    attributes,
 };
 
 pub(super) static DEF: FlowopDef = FlowopDef {
@@ -10,6 +11,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Metadata,
     effect: Effect::Names,
+    acts: Acts { entry: EntryUse::Makes(Kind::Leafdir), ..Acts::NOTHING },
     summary: "makes the next leaf directory of the set that does not exist",
     attributes: &[attributes::SET, attributes::LEAFDIR_INDEX],
     build: |build| MakeDir::build(build, Kind::Leafdir),

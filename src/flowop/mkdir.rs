@@ -1,13 +1,14 @@
 //! `mkdir`: makes a directory of files.
 
 use super::makedir::MakeDir;
-use super::{Effect, FlowopClass, FlowopDef, Kind, attributes};
+use super::{Acts, Effect, EntryUse, FlowopClass, FlowopDef, Kind, attributes};
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "mkdir",
     aliases: &[],
     class: FlowopClass::Metadata,
     effect: Effect::Names,
+    acts: Acts { entry: EntryUse::Makes(Kind::Home), ..Acts::NOTHING },
     summary: "makes the next directory of files of the set that does not exist: rmdir removed it",
     attributes: &[attributes::SET, attributes::HOME_INDEX],
     build: |build| MakeDir::build(build, Kind::Home),

@@ -2,7 +2,9 @@
 
 use super::data::{self, Lap, Place};
 use super::file::Choice;
-use super::{Amount, Broken, Build, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{
+    Acts, Amount, Broken, Build, DataUse, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes,
+};
 use crate::engine::Request;
 use std::ops::Range;
 
@@ -11,6 +13,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Read,
     effect: Effect::Reads,
+    acts: Acts::on_a_file(DataUse::Request),
     summary: "copies iosize bytes from the mapping of a file, one block after the other or at a random offset",
     attributes: &[
         attributes::SLOT,

@@ -1,7 +1,7 @@
 //! `mmapwrite`: copies iosize bytes into a file that is mapped.
 
 use super::mmapread::Mapped;
-use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{Acts, Broken, DataUse, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
 use crate::engine::Request;
 
 pub(super) static DEF: FlowopDef = FlowopDef {
@@ -9,6 +9,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Write,
     effect: Effect::Writes,
+    acts: Acts::on_a_file(DataUse::Request),
     summary: "copies iosize bytes to the mapping of a file, one block after the other or at a random offset",
     attributes: &[
         attributes::SLOT,

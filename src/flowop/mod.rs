@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
+mod acts;
 pub mod attributes;
 mod data;
 mod file;
@@ -24,8 +25,9 @@ mod testing;
 mod thread;
 mod xattr;
 
+pub use acts::{Acts, DataUse, EntryUse, Pace, Paid, SlotUse};
 pub use outstanding::Lost;
-pub use thread::{By, FileRef, Kind, OpenSet, OwnIo, Posted, RunState, Slot, Taken, Thread};
+pub use thread::{By, DIRECT_ALIGNMENT, FileRef, Kind, OpenSet, OwnIo, Posted, RunState, Slot, Taken, Thread};
 
 mod aioread;
 mod aiowait;
@@ -81,7 +83,7 @@ mod wakeup;
 mod write;
 mod writewholefile;
 
-/// All flowops.
+/// All flowops, in the order of their names: they are looked up often.
 pub static FLOWOPS: &[&FlowopDef] = &[
     &aioread::DEF,
     &aiowait::DEF,
@@ -140,7 +142,10 @@ pub static FLOWOPS: &[&FlowopDef] = &[
 
 /// The flowop of that type.
 pub fn find(kind: &str) -> Option<&'static FlowopDef> {
-    FLOWOPS.iter().copied().find(|def| def.name == kind || def.aliases.contains(&kind))
+    match FLOWOPS.binary_search_by(|def| def.name.cmp(kind)) {
+        Ok(at) => Some(FLOWOPS[at]),
+        Err(_) => FLOWOPS.iter().copied().find(|def| def.aliases.contains(&kind)),
+    }
 }
 
 /// True where threads wait at flowops of this type, because flowops of another type act on them by name: each instance
@@ -213,6 +218,8 @@ pub struct FlowopDef {
     pub class: FlowopClass,
     /// For the checks.
     pub effect: Effect,
+    /// For the forecast.
+    pub acts: Acts,
     /// One line for people.
     pub summary: &'static str,
     /// What it honours, in groups. [`attributes::COMMON`] is added to each.
@@ -412,6 +419,16 @@ pub trait Flowop {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_list_is_in_order_so_that_each_is_found() {
+        assert!(FLOWOPS.is_sorted_by(|one, next| one.name < next.name));
+        for def in FLOWOPS {
+            for name in def.aliases.iter().copied().chain([def.name]) {
+                assert_eq!(find(name).map(|found| found.name), Some(def.name));
+            }
+        }
+    }
 
     #[test]
     fn every_name_is_there_once_and_every_attribute_has_help() {

@@ -1,7 +1,10 @@
 //! `openfile`: opens an existing file into a slot.
 
 use super::file::Choice;
-use super::{Broken, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Moved, Slot, Thread, Turn, attributes};
+use super::{
+    Acts, Broken, Effect, End, EntryUse, FileRef, Flowop, FlowopClass, FlowopDef, Kind, Moved, Slot, SlotUse, Thread,
+    Turn, attributes,
+};
 use rustix::fs::OFlags;
 
 pub(super) static DEF: FlowopDef = FlowopDef {
@@ -9,6 +12,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
+    acts: Acts { slot: SlotUse::Opens, entry: EntryUse::Takes(Kind::File), ..Acts::NOTHING },
     summary: "opens the next existing file of the set into a slot",
     attributes: &[attributes::SLOT, attributes::FILE, attributes::INDEX, attributes::OPEN],
     build: |build| Box::new(OpenFile { choice: Choice::new(build), at: None, fd: -1 }),

@@ -1,6 +1,6 @@
 //! What the flowops that watch counters, and those that hold a thread back, share.
 
-use super::{Broken, Build, End, Flowop, Moved, OwnIo, Taken, Thread, Turn};
+use super::{Broken, Build, End, Flowop, Moved, OwnIo, Paid, Taken, Thread, Turn};
 
 /// Whose counters are watched.
 #[derive(Debug, Clone, Copy)]
@@ -27,19 +27,6 @@ impl Watched {
             Watched::All => thread.run.all_io(),
         }
     }
-}
-
-/// What an event of the event generator pays for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Paid {
-    /// One turn of the limiter itself.
-    Turn,
-    /// One I/O operation.
-    Operation,
-    /// One read or write.
-    DataOperation,
-    /// 1 MiB of data.
-    Mebibyte,
 }
 
 /// Holds its thread back until the event generator has given as many events as the thread has used: those of `target`,

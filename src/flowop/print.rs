@@ -1,12 +1,13 @@
 //! `print`: says a line.
 
-use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{Acts, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "print",
     aliases: &[],
     class: FlowopClass::Control,
     effect: Effect::None,
+    acts: Acts::NOTHING,
     summary: "says `value` on stderr, with the names of process and thread; not counted",
     attributes: &[attributes::TEXT],
     build: |build| Box::new(Print { text: build.attributes.text("value").unwrap_or_default().to_owned() }),

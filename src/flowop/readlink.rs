@@ -1,7 +1,9 @@
 //! `readlink`: reads what a symbolic link holds.
 
 use super::subject::{Name, Subject};
-use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{
+    Acts, Broken, Effect, End, EntryUse, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes,
+};
 use crate::engine::{Object, Request};
 use rustix::io::Errno;
 
@@ -13,6 +15,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
+    acts: Acts { entry: EntryUse::Takes(Kind::File), ..Acts::NOTHING },
     summary: "reads what the next existing entry of the set holds, which must be a symbolic link; counts no bytes",
     attributes: &[attributes::SET, attributes::INDEX],
     build: |build| Box::new(ReadLink { subject: Subject::new(build, Name::Relative), buffer: [0; LONGEST] }),

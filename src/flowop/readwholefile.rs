@@ -2,7 +2,9 @@
 
 use super::data::{self, Place};
 use super::file::Choice;
-use super::{Amount, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{
+    Acts, Amount, Broken, DataUse, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes,
+};
 use std::ops::Range;
 
 pub(super) static DEF: FlowopDef = FlowopDef {
@@ -10,6 +12,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &["readfile"],
     class: FlowopClass::Read,
     effect: Effect::Reads,
+    acts: Acts::on_a_file(DataUse::WholeFile),
     summary: "reads a file from start to end by requests of iosize bytes; one operation",
     attributes: &[
         attributes::SLOT,

@@ -2,7 +2,8 @@
 
 use super::file::Selection;
 use super::{
-    Broken, Build, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes,
+    Acts, Broken, Build, Effect, End, EntryUse, FileRef, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn,
+    attributes,
 };
 use rustix::io::Errno;
 
@@ -11,6 +12,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Metadata,
     effect: Effect::Removes,
+    acts: Acts { entry: EntryUse::Removes(Kind::Leafdir), ..Acts::NOTHING },
     summary: "removes the next leaf directory of the set that exists",
     attributes: &[attributes::SET, attributes::LEAFDIR_INDEX],
     build: |build| RemoveDir::build(build, Kind::Leafdir),

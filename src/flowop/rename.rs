@@ -1,7 +1,9 @@
 //! `rename`: gives a file a name that does not exist, of its own or another set.
 
 use super::pair::{Hold, Pair};
-use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{
+    Acts, Broken, DataUse, Effect, End, EntryUse, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes,
+};
 use crate::engine::Request;
 use rustix::io::Errno;
 
@@ -10,6 +12,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Metadata,
     effect: Effect::Moves,
+    acts: Acts::with_source(EntryUse::Removes(Kind::File), DataUse::None),
     summary: "gives the next file of source that nobody has open the name of the next entry of filesetname that does not exist",
     attributes: &[attributes::SET, attributes::FROM],
     build: |build| Box::new(Rename { pair: Pair::new(build, Hold::Alone) }),

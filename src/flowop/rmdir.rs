@@ -1,13 +1,14 @@
 //! `rmdir`: removes a directory of files.
 
 use super::removedir::RemoveDir;
-use super::{Effect, FlowopClass, FlowopDef, Kind, attributes};
+use super::{Acts, Effect, EntryUse, FlowopClass, FlowopDef, Kind, attributes};
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "rmdir",
     aliases: &[],
     class: FlowopClass::Metadata,
     effect: Effect::Removes,
+    acts: Acts { entry: EntryUse::Removes(Kind::Home), ..Acts::NOTHING },
     summary: "removes the next directory of files of the set that exists; its files have to be deleted before",
     attributes: &[attributes::SET, attributes::HOME_INDEX],
     build: |build| RemoveDir::build(build, Kind::Home),

@@ -1,12 +1,13 @@
 //! `semblock`: waits for posts, and lets as many more be made.
 
-use super::{Amount, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{Acts, Amount, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "semblock",
     aliases: &[],
     class: FlowopClass::Control,
     effect: Effect::None,
+    acts: Acts::NOTHING,
     summary: "lets `value` more posts be made, then waits until `value` posts have come to it, and takes them",
     attributes: &[attributes::POSTS, attributes::HIGHWATER],
     build: |build| {

@@ -1,6 +1,8 @@
 //! `sempost`: posts to each `semblock` of a name.
 
-use super::{Amount, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Posted, Thread, Turn, attributes};
+use super::{
+    Acts, Amount, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Posted, Thread, Turn, attributes,
+};
 use rustix::io::Errno;
 use std::sync::Arc;
 
@@ -9,6 +11,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Control,
     effect: Effect::None,
+    acts: Acts::NOTHING,
     summary: "gives `value` posts to each instance of `target`; with blocking it waits while too many are outstanding",
     attributes: &[attributes::POSTS, attributes::SEMBLOCKS],
     build: |build| {

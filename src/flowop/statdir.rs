@@ -1,13 +1,16 @@
 //! `statdir`: reads the attributes of a leaf directory.
 
 use super::file::Selection;
-use super::{Broken, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes};
+use super::{
+    Acts, Broken, Effect, End, EntryUse, FileRef, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes,
+};
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "statdir",
     aliases: &[],
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
+    acts: Acts { entry: EntryUse::Takes(Kind::Leafdir), ..Acts::NOTHING },
     summary: "reads the attributes of the next leaf directory of the set that exists",
     attributes: &[attributes::SET, attributes::LEAFDIR_INDEX],
     build: |build| {

@@ -1,7 +1,9 @@
 //! `statfile`: reads the attributes of a file.
 
 use super::subject::{Name, Subject};
-use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{
+    Acts, Broken, Effect, End, EntryUse, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes,
+};
 use crate::engine::{Object, Request};
 
 pub(super) static DEF: FlowopDef = FlowopDef {
@@ -9,6 +11,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
+    acts: Acts { entry: EntryUse::Takes(Kind::File), ..Acts::NOTHING },
     summary: "reads the attributes of the file open in a slot, or of the next existing file",
     attributes: &[attributes::SLOT, attributes::FILE, attributes::INDEX],
     build: |build| Box::new(StatFile { subject: Subject::new(build, Name::Relative) }),

@@ -1,7 +1,9 @@
 //! `symlink`: makes a symbolic link to a file.
 
 use super::pair::{Hold, Pair};
-use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{
+    Acts, Broken, DataUse, Effect, End, EntryUse, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes,
+};
 use crate::engine::Request;
 use crate::fileset::LinkPath;
 use rustix::io::Errno;
@@ -11,6 +13,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Metadata,
     effect: Effect::Names,
+    acts: Acts::with_source(EntryUse::Takes(Kind::File), DataUse::None),
     summary: "makes a symbolic link to the next file of source, by a relative path, at the next entry of filesetname that does not exist",
     attributes: &[attributes::SET, attributes::FROM],
     build: |build| Box::new(SymLink { pair: Pair::new(build, Hold::Shared), target: None }),

@@ -1,6 +1,6 @@
 //! `syncfs`: flushes the file system that a set is on.
 
-use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{Acts, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
 use crate::engine::Request;
 
 pub(super) static DEF: FlowopDef = FlowopDef {
@@ -8,6 +8,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
+    acts: Acts::NOTHING,
     summary: "flushes the whole file system that the set is on, what others wrote too",
     attributes: &[attributes::SET],
     build: |build| Box::new(SyncFs { set: build.attributes.fileset("filesetname").unwrap_or(0) }),

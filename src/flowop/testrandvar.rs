@@ -1,12 +1,13 @@
 //! `testrandvar`: draws from a random variable, to show what it gives.
 
-use super::{Amount, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{Acts, Amount, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "testrandvar",
     aliases: &[],
     class: FlowopClass::Control,
     effect: Effect::None,
+    acts: Acts::NOTHING,
     summary: "draws `value`, and at the end of the thread says how often, the mean and the standard deviation; not counted",
     attributes: &[attributes::SAMPLED],
     build: |build| {

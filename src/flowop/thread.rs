@@ -48,7 +48,7 @@ impl OpenSet<'_> {
 }
 
 /// What a flowop works on in a file set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Files.
     File,
@@ -78,7 +78,7 @@ impl Kind {
     }
 
     /// `files`, `leaf directories`.
-    fn nouns(self) -> &'static str {
+    pub fn nouns(self) -> &'static str {
         match self {
             Kind::File => "files",
             Kind::Leafdir => "leaf directories",

@@ -1,7 +1,10 @@
 //! `truncate`: sets the size of a file.
 
 use super::subject::{Name, Subject};
-use super::{Amount, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{
+    Acts, Amount, Broken, Effect, End, EntryUse, Flowop, FlowopClass, FlowopDef, Kind, Moved, SlotUse, Thread, Turn,
+    attributes,
+};
 use crate::engine::Request;
 
 pub(super) static DEF: FlowopDef = FlowopDef {
@@ -9,6 +12,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Metadata,
     effect: Effect::Writes,
+    acts: Acts { slot: SlotUse::Prefers, entry: EntryUse::Takes(Kind::File), ..Acts::NOTHING },
     summary: "sets the size of the file open in a slot, or of the next existing file, to `value` bytes",
     attributes: &[attributes::SLOT, attributes::FILE, attributes::INDEX, attributes::LENGTH],
     build: |build| {

@@ -1,7 +1,9 @@
 //! `utimes`: sets the times of a file to now.
 
 use super::subject::{Name, Subject};
-use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{
+    Acts, Broken, Effect, End, EntryUse, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes,
+};
 use crate::engine::Request;
 
 pub(super) static DEF: FlowopDef = FlowopDef {
@@ -9,6 +11,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Metadata,
     effect: Effect::Attributes,
+    acts: Acts { entry: EntryUse::Takes(Kind::File), ..Acts::NOTHING },
     summary: "sets the times of access and change of the file open in a slot, or of the next existing file, to now",
     attributes: &[attributes::SLOT, attributes::FILE, attributes::INDEX],
     build: |build| Box::new(Utimes { subject: Subject::new(build, Name::Relative) }),

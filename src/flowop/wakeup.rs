@@ -1,6 +1,6 @@
 //! `wakeup`: ends one wait of each `block` of a name.
 
-use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{Acts, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
 use std::sync::Arc;
 
 pub(super) static DEF: FlowopDef = FlowopDef {
@@ -8,6 +8,7 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     aliases: &[],
     class: FlowopClass::Control,
     effect: Effect::None,
+    acts: Acts::NOTHING,
     summary: "ends one wait of each instance of `target`, now or when it comes to wait; never waits itself",
     attributes: &[attributes::BLOCKS],
     build: |build| Box::new(Wakeup { points: std::mem::take(&mut build.target_points) }),

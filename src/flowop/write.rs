@@ -2,13 +2,14 @@
 
 use super::data::{self, Lap, Place};
 use super::read::Transfer;
-use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
+use super::{Acts, Broken, DataUse, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, Turn, attributes};
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "write",
     aliases: &[],
     class: FlowopClass::Write,
     effect: Effect::Writes,
+    acts: Acts::on_a_file(DataUse::Request),
     summary: "writes iosize bytes, at the current position (the file grows without end, unless it wraps) or at a random offset",
     attributes: &[
         attributes::SLOT,

@@ -14,6 +14,7 @@ mod assertion;
 pub mod command;
 mod composite;
 pub mod entity;
+pub mod forecast;
 mod resolve;
 mod scope;
 mod to_wl;

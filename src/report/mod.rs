@@ -11,6 +11,8 @@ mod table;
 mod text;
 mod xmldump;
 
+pub use table::Table;
+
 /// A form in which a record is shown.
 #[derive(Debug)]
 pub struct RendererDef {

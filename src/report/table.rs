@@ -2,21 +2,24 @@
 
 /// Rows of cells. The first column is left-aligned and the others are right-aligned, two spaces apart; each is as wide
 /// as its widest cell, so nothing is ever cut.
-pub(super) struct Table {
+#[derive(Debug)]
+pub struct Table {
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    pub(super) fn new<'a>(header: impl IntoIterator<Item = &'a str>) -> Self {
+    /// With the cells of its first row.
+    pub fn new<'a>(header: impl IntoIterator<Item = &'a str>) -> Self {
         Table { rows: vec![header.into_iter().map(str::to_owned).collect()] }
     }
 
-    pub(super) fn push(&mut self, row: impl IntoIterator<Item = String>) {
+    /// Adds a row.
+    pub fn push(&mut self, row: impl IntoIterator<Item = String>) {
         self.rows.push(row.into_iter().collect());
     }
 
     /// One line for each row, without spaces at its end.
-    pub(super) fn render(&self) -> String {
+    pub fn render(&self) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width = |column: usize| {
             // Characters, not cells of a terminal: a wide character in a name shifts its own row and no other.

@@ -158,16 +158,21 @@ fn never_executed(run: &Run) -> Option<String> {
 }
 
 fn fits_in_memory(workload: &WorkloadRecord, run: &Run, environment: &Environment) -> Option<String> {
-    let memory = environment.memory_bytes?;
     let reads = run.flowops.iter().any(|f| f.class == FlowopClass::Read && !f.direct);
-    if !reads || workload.bytes == 0 || workload.bytes > memory {
-        return None;
-    }
+    let why = cached(reads, workload.bytes, environment.memory_bytes)?;
+    Some(format!("{why}. Use {}.", more_files(workload)))
+}
+
+/// W003's rule: reads through the page cache, of files that are smaller than the memory together. In words where that
+/// is so.
+///
+/// `reads`: some reads are not direct. `bytes`: of all files, by their nominal sizes.
+pub fn cached(reads: bool, bytes: u64, memory: Option<u64>) -> Option<String> {
+    let memory = memory.filter(|memory| reads && bytes > 0 && bytes <= *memory)?;
     Some(format!(
-        "the working set ({}) fits in memory ({}): reads measure this client's cache. Use {}.",
-        units::bytes(workload.bytes),
+        "the working set ({}) fits in memory ({}): reads measure this client's cache",
+        units::bytes(bytes),
         units::bytes(memory),
-        more_files(workload)
     ))
 }
 
