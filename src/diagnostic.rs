@@ -11,6 +11,15 @@ const SHOWN: usize = 100;
 /// Bytes of a line that is quoted at most.
 const LONGEST_LINE: usize = 1000;
 
+/// Bytes of a message, a label or an advice that are shown at most; it may have a word of the text in it.
+const LONGEST_WORDS: usize = 4000;
+
+/// Longer names, in bytes, have no near one: nobody mistyped them, and to compare two takes the product of their lengths.
+const LONGEST_NAME: usize = 200;
+
+/// So many names are looked through for a near one. A workload that has more was made by a loop or a script.
+const MOST_NAMES: usize = 2000;
+
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
@@ -83,6 +92,8 @@ impl Diagnostic {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
+    /// How many of them are errors.
+    errors: usize,
     seen: HashSet<Diagnostic>,
     /// Where a finding of that level is.
     places: HashSet<(Span, Level)>,
@@ -105,6 +116,7 @@ impl Diagnostics {
             return;
         }
         if self.seen.insert(diagnostic.clone()) {
+            self.errors += usize::from(diagnostic.level == Level::Error);
             self.list.push(diagnostic);
         }
     }
@@ -132,7 +144,12 @@ impl Diagnostics {
 
     /// True where at least one finding is an error.
     pub fn has_errors(&self) -> bool {
-        self.list.iter().any(|d| d.level == Level::Error)
+        self.errors > 0
+    }
+
+    /// Number of errors.
+    pub fn errors(&self) -> usize {
+        self.errors
     }
 
     /// True where nothing was found.
@@ -158,22 +175,22 @@ impl Diagnostics {
                 Level::Warning => Severity::Warning,
                 Level::Error => Severity::Error,
             };
-            let mut shown = MietteDiagnostic::new(d.message.clone())
+            let mut shown = MietteDiagnostic::new(cut(&d.message))
                 .with_severity(severity)
                 // The header gives the place of the primary label: the mistake, not what it collides with.
                 .with_labels(d.labels.iter().enumerate().map(|(at, (span, text))| match at {
-                    0 => LabeledSpan::new_primary_with_span(Some(text.clone()), *span),
-                    _ => LabeledSpan::new_with_span(Some(text.clone()), *span),
+                    0 => LabeledSpan::new_primary_with_span(Some(cut(text)), *span),
+                    _ => LabeledSpan::new_with_span(Some(cut(text)), *span),
                 }));
             if let Some(help) = &d.help {
-                shown = shown.with_help(help.clone());
+                shown = shown.with_help(cut(help));
             }
-            let place = d.labels.first().map(|(span, _)| *span);
-            let long = |span: &Span| sources.file(span.start).line_length(span.start) > LONGEST_LINE;
-            if let Some(span) = place.filter(long) {
+            if let Some((span, label)) = d.labels.first()
+                && d.labels.iter().any(|(span, _)| is_long(sources, *span))
+            {
                 // A line of garbage is not quoted: it would hide what is said about it.
-                let label = d.labels.first().map(|(_, label)| label.as_str()).unwrap_or_default();
-                let _ = writeln!(out, "  {}: {} [{}] {label}", d.level, d.message, sources.place(span.start));
+                let (message, label) = (cut(&d.message), cut(label));
+                let _ = writeln!(out, "  {}: {message} [{}] {label}", d.level, sources.place(span.start));
                 continue;
             }
             let mut text = String::new();
@@ -187,6 +204,28 @@ impl Diagnostics {
         }
         out
     }
+}
+
+/// True where a line that would be quoted for this place is too long: one of its own, the one before or the one behind.
+fn is_long(sources: &Sources, span: Span) -> bool {
+    let file = sources.file(span.start);
+    let start = (span.start - file.base).min(file.text.len());
+    let end = span.end.saturating_sub(file.base).clamp(start, file.text.len());
+    let (before, behind) = (&file.text.as_bytes()[..start], &file.text.as_bytes()[end..]);
+    let end_of_line = |c: &u8| *c == b'\n';
+    let above: usize = before.rsplit(end_of_line).take(2).map(<[u8]>::len).max().unwrap_or(0);
+    let below: usize = behind.split(end_of_line).take(2).map(<[u8]>::len).max().unwrap_or(0);
+    let within = file.text.as_bytes()[start..end].split(end_of_line).map(<[u8]>::len).max().unwrap_or(0);
+    above.max(below).max(within) > LONGEST_LINE || file.line_length(span.start) > LONGEST_LINE
+}
+
+/// Words that may have a part of the text in them, without their end where they are very long.
+fn cut(words: &str) -> String {
+    if words.len() <= LONGEST_WORDS {
+        return words.to_owned();
+    }
+    let end = (0..=LONGEST_WORDS).rev().find(|at| words.is_char_boundary(*at)).unwrap_or(0);
+    format!("{}...", &words[..end])
 }
 
 /// A finding with the texts that its places are in.
@@ -227,14 +266,23 @@ impl miette::Diagnostic for Shown<'_> {
 /// Near means: at most a third of the longer word's letters differ (Damerau-Levenshtein, so that two letters changed
 /// round count once), or the words differ in case only.
 pub fn nearest_name<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if written.len() > LONGEST_NAME {
+        return None;
+    }
     let lower = written.to_lowercase();
-    known
-        .into_iter()
-        .filter(|name| *name != written)
-        .map(|name| (strsim::damerau_levenshtein(&lower, &name.to_lowercase()), name))
-        .filter(|(distance, name)| *distance <= (name.chars().count().max(lower.chars().count())) / 3)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
+    let length = lower.chars().count();
+    let distance = |name: &'a str| {
+        let other = name.to_lowercase();
+        let count = other.chars().count();
+        let allowed = count.max(length) / 3;
+        // Where the lengths tell enough, the letters are not compared.
+        let distance = (count.abs_diff(length) <= allowed)
+            .then(|| strsim::damerau_levenshtein(&lower, &other))
+            .unwrap_or(usize::MAX);
+        (distance <= allowed).then_some((distance, name))
+    };
+    let names = known.into_iter().take(MOST_NAMES).filter(|name| *name != written && name.len() <= LONGEST_NAME);
+    names.filter_map(distance).min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
 }
 
 #[cfg(test)]

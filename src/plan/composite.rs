@@ -8,13 +8,11 @@ use crate::diagnostic::Diagnostic;
 use crate::flowop;
 use crate::source::{Span, Spanned};
 use crate::syntax::{Attribute, Block, Item};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// How deep composite flowops and mixes may stand in one another.
 const DEEPEST: usize = 16;
-/// How many flowops one thread may come to by its composites.
-const MOST: usize = 100_000;
 
 /// `define flowop`.
 #[derive(Debug, Clone, Copy)]
@@ -87,13 +85,19 @@ impl<'a> Resolver<'a, '_> {
         };
         let composite = self.composites.get(&kind.value).copied().filter(|_| flowop::find(&kind.value).is_none());
         let Some(composite) = composite else {
+            if depth > 0 && !self.copy(locals, item.span) {
+                return None;
+            }
             let node = Node::Flowop(flowops.len() as u32);
             flowops.push(Expanded { prefix: prefix.to_owned(), kind, attributes, locals: locals.clone(), weighted });
             return Some(node);
         };
-        if depth >= DEEPEST || flowops.len() > MOST {
+        if depth >= DEEPEST {
             let message = format!("the composite flowop '{}' leads to too many others", kind.value);
             self.push(Diagnostic::error(kind.span, message, "does it use itself?"));
+            return None;
+        }
+        if !self.copy(locals, kind.span) {
             return None;
         }
         let before = self.scope.enter(locals);
@@ -103,6 +107,13 @@ impl<'a> Resolver<'a, '_> {
         let inner_prefix = format!("{prefix}{name}.");
         let nodes = self.expand_into(composite.block, &inner_prefix, &inner, depth + 1, flowops);
         Some(Node::Composite { attributes: iters, nodes })
+    }
+
+    /// Counts what stands in a composite, or is one: its uses multiply it, and each binds the local variables anew. False
+    /// where that is too much.
+    fn copy(&mut self, locals: &Locals, span: Span) -> bool {
+        self.scope.spend_all(locals);
+        self.count(1, span) && !self.is_full(span)
     }
 
     fn expand_mix(
@@ -193,7 +204,8 @@ impl<'a> Resolver<'a, '_> {
         let mut attributes = Attributes::default();
         let mut locals: BTreeMap<String, Value> = BTreeMap::new();
         let is_local = |attribute: &&Attribute| attribute.name.value.starts_with('$');
-        let declared: Vec<&str> = composite.attributes.iter().filter(is_local).map(|a| a.name.value.as_str()).collect();
+        let declared: BTreeSet<&str> =
+            composite.attributes.iter().filter(is_local).map(|a| a.name.value.as_str()).collect();
         // The definition's values first, then those of the use.
         for attribute in composite.attributes.iter().chain(written) {
             let name = attribute.name.value.as_str();

@@ -21,8 +21,13 @@ use std::path::{Component, Path, PathBuf};
 /// Length of a run that says none, in the quit mode `timeout`: filebench's.
 const DEFAULT_LENGTH_NS: u64 = 60_000_000_000;
 
-/// So many statements may loops and included texts come to; the flowops of a run count too.
+/// So much may loops, included texts and composites come to: statements, turns of a loop, flowops and composites; and the
+/// flowops of runs, but for the first that stands outside of loops.
 const MOST_REPEATED: usize = 100_000;
+
+/// So many errors end the planning: a text like that is no workload, and each may look through all names for a near
+/// one.
+const MOST_FINDINGS: usize = 200;
 
 /// So many parameters are listed where one is not known.
 const FEW_PARAMETERS: usize = 12;
@@ -65,6 +70,8 @@ pub fn plan(texts: &Texts, options: &Options, diagnostics: &mut Diagnostics) -> 
         loops: Vec::new(),
         within: 0,
         repeated: 0,
+        planned: 0,
+        over: false,
     };
     resolver.scope.partial = !texts.complete();
     resolver.scope.internal.script = texts.sources().main().stem();
@@ -184,6 +191,10 @@ pub(super) struct Resolver<'a, 'd> {
     within: usize,
     /// What was carried out in them.
     repeated: usize,
+    /// Runs that were planned.
+    planned: usize,
+    /// More was repeated than may be, and this was reported.
+    over: bool,
 }
 
 impl<'a> Resolver<'a, '_> {
@@ -207,7 +218,7 @@ impl<'a> Resolver<'a, '_> {
     /// Carries statements out in order; false where the workload ends at one of them.
     fn statements(&mut self, statements: &'a [Spanned<Statement>]) -> bool {
         for statement in statements {
-            if self.within > 0 && !self.count(1, statement.span) {
+            if !self.count(usize::from(self.within > 0), statement.span) || self.is_full(statement.span) {
                 return false;
             }
             if !self.statement(&statement.value, statement.span) {
@@ -217,25 +228,41 @@ impl<'a> Resolver<'a, '_> {
         true
     }
 
-    /// Counts what is carried out in loops and included texts; false, and an error, where that is too much.
-    fn count(&mut self, more: usize, span: Span) -> bool {
+    /// True where so much is wrong, or the values are so large, that nothing more is planned.
+    pub(super) fn is_full(&mut self, span: Span) -> bool {
+        let full = self.scope.is_full(span) || self.scope.diagnostics.errors() >= MOST_FINDINGS;
+        // What is not carried out is not missing.
+        self.garbled |= full;
+        full
+    }
+
+    /// Counts what is carried out more often than it is written; false, and an error, where that is too much.
+    pub(super) fn count(&mut self, more: usize, span: Span) -> bool {
         self.repeated = self.repeated.saturating_add(more);
         if self.repeated <= MOST_REPEATED {
             return true;
         }
         // What is not carried out is not missing.
         self.garbled = true;
+        if std::mem::replace(&mut self.over, true) {
+            return false;
+        }
         let word = self.texts.sources().slice(span).split_whitespace().next().map_or(1, str::len);
-        let message = format!("loops and includes come to more than {MOST_REPEATED} statements and flowops");
+        let message =
+            format!("loops, includes, composites and runs come to more than {MOST_REPEATED} statements and flowops");
         let diagnostic = Diagnostic::error(Span::new(span.start, span.start + word), message, "this one is too many");
-        self.push(diagnostic.help("a foreach within another multiplies it, and each run counts its flowops"));
+        let help =
+            "a foreach or a composite flowop within another multiplies it, and each further run counts its flowops";
+        self.push(diagnostic.help(help));
         false
     }
 
     /// What a definition keeps of the loops around it: each time round it is another one.
-    fn loop_values(&self) -> BTreeMap<String, Value> {
+    fn loop_values(&mut self) -> BTreeMap<String, Value> {
         let value = |name: &&str| self.scope.value(name).map(|value| ((*name).to_owned(), value.clone()));
-        self.loops.iter().filter_map(value).collect()
+        let values: BTreeMap<String, Value> = self.loops.iter().filter_map(value).collect();
+        self.scope.spend_all(&values);
+        values
     }
 
     fn foreach(
@@ -259,6 +286,10 @@ impl<'a> Resolver<'a, '_> {
         let mut goes_on = true;
         let mut before = None;
         for value in values {
+            if !self.count(1, value.span) {
+                goes_on = false;
+                break;
+            }
             match self.scope.evaluate(value) {
                 Some(value) => self.scope.set(&variable.value, value),
                 None => self.scope.set_unknown(&variable.value),
@@ -422,13 +453,8 @@ impl<'a> Resolver<'a, '_> {
                 let diagnostic = Diagnostic::warning(name.span, message, "the next create processes or run starts it");
                 self.push(diagnostic.also(started, "they were created here"));
             }
-            return self.processes.push(ProcessDef {
-                name: name.value,
-                span: what.span,
-                attributes,
-                block,
-                loops: self.loop_values(),
-            });
+            let loops = self.loop_values();
+            return self.processes.push(ProcessDef { name: name.value, span: what.span, attributes, block, loops });
         }
         match word {
             "randvar" => self.define_randvar(what.span, attributes),
@@ -595,6 +621,9 @@ impl<'a> Resolver<'a, '_> {
         for at in 0..self.filesets.len() {
             if self.filesets[at].spec.is_some() {
                 continue;
+            }
+            if self.is_full(self.filesets[at].name_span) {
+                break;
             }
             let FilesetDef { entity, attributes, name_span, ref loops, .. } = self.filesets[at];
             let again = self.scope.diagnostics.once_a_place(!loops.is_empty());
@@ -769,11 +798,14 @@ impl<'a> Resolver<'a, '_> {
                 "instances is 0",
             ));
         }
-        if self.within > 0 {
+        if self.within > 0 || self.planned > 0 {
             let flowops = processes.iter().flat_map(|process| &process.threads).map(|thread| thread.flowops.len());
+            // The statement that follows says so where they are too many.
             self.repeated = self.repeated.saturating_add(flowops.sum());
         }
+        self.planned += 1;
         let parameters = self.scope.values();
+        self.scope.spend_all(&parameters);
         RunPlan {
             length_ns,
             warmup_ns: self.warmup_ns(),
@@ -868,6 +900,9 @@ impl<'a> Resolver<'a, '_> {
         let slot_sets = self.slot_sets(&expanded);
         let mut flowops = Vec::new();
         for (item, name) in expanded.iter().zip(&names) {
+            if self.is_full(item.kind.span) {
+                break;
+            }
             let before = self.scope.enter(&item.locals);
             let flowop = self.flowop(item, &names, &slot_sets);
             self.scope.leave(before);
@@ -1134,16 +1169,21 @@ impl<'a> Resolver<'a, '_> {
         let flowops = || processes.iter().flat_map(|process| &process.threads).flat_map(|thread| &thread.flowops);
         let target = |flowop: &FlowopPlan| flowop.attributes.fileset("filesetname");
         let source = |flowop: &FlowopPlan| flowop.attributes.fileset("source").or_else(|| target(flowop));
+        let mut freed = BTreeSet::new();
+        for flowop in flowops() {
+            match (flowop.def().effect, target(flowop)) {
+                // Removes whatever is open.
+                (Effect::Removes, None) => return,
+                (Effect::Removes, Some(set)) => _ = freed.insert(set),
+                (Effect::Moves, to) => freed.extend(source(flowop).filter(|from| to != Some(*from))),
+                _ => {}
+            }
+        }
         for flowop in flowops() {
             let makes = attribute::find(flowop.def().attributes(), "source").is_some();
             let (Some(set), Some(span)) = (target(flowop), flowop.attributes.span("filesetname")) else { continue };
             let spec = &self.specs[set];
-            let frees = |other: &FlowopPlan| match other.def().effect {
-                Effect::Removes => target(other).is_none_or(|removed| removed == set),
-                Effect::Moves => source(other) == Some(set) && target(other) != Some(set),
-                _ => false,
-            };
-            if !makes || !spec.is_full() || flowops().any(frees) {
+            if !makes || !spec.is_full() || freed.contains(&set) {
                 continue;
             }
             let message = format!("{} {} finds no name that is free in '{}'", flowop.kind, flowop.name, spec.name);

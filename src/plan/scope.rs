@@ -8,6 +8,13 @@ use crate::syntax::{Attribute, Expression};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+/// Bytes that all values of a workload may have together, a copy of a value counted again: `set $a=$a$a` forty times is a
+/// terabyte.
+const MOST_BYTES: usize = 64 << 20;
+
+/// Bytes of a value beside its text, and of a random variable beside its table.
+const EACH: usize = 64;
+
 /// Bytes of a file of values at most.
 const LARGEST_FILE: u64 = 16 << 20;
 
@@ -79,6 +86,10 @@ pub(super) struct Scope<'d> {
     pub(super) partial: bool,
     pub(super) internal: Internal,
     files: Files,
+    /// Bytes of values until now.
+    spent: usize,
+    /// They are more than may be, and this was reported.
+    over: bool,
 }
 
 impl<'d> Scope<'d> {
@@ -99,7 +110,34 @@ impl<'d> Scope<'d> {
             partial: false,
             internal: Internal::default(),
             files,
+            spent: 0,
+            over: false,
         }
+    }
+
+    /// Counts the bytes of a value that is made or copied; None, and an error, where all are too many.
+    fn spend(&mut self, bytes: usize, span: Span) -> Option<()> {
+        self.spent = self.spent.saturating_add(bytes);
+        if self.spent <= MOST_BYTES {
+            return Some(());
+        }
+        if !std::mem::replace(&mut self.over, true) {
+            let message = format!("the values of this workload come to more than {} MiB", MOST_BYTES >> 20);
+            let diagnostic = Diagnostic::error(span, message, "this one is too many");
+            self.diagnostics.push(diagnostic.help("each use of a variable counts what it holds"));
+        }
+        None
+    }
+
+    /// Counts the bytes of variables that are copied.
+    pub(super) fn spend_all(&mut self, values: &BTreeMap<String, Value>) {
+        let bytes = values.iter().map(|(name, value)| EACH + name.len() + text_len(value));
+        self.spent = self.spent.saturating_add(bytes.sum());
+    }
+
+    /// True, and an error, where the values come to more than may be.
+    pub(super) fn is_full(&mut self, span: Span) -> bool {
+        self.spend(0, span).is_none()
     }
 
     /// True where a `set` of the text has no effect on this variable.
@@ -176,6 +214,9 @@ impl<'d> Scope<'d> {
 
     /// Keeps a random variable.
     pub(super) fn add_random(&mut self, spec: random::Spec) -> VariableId {
+        // A randvar's table is kept once more, for its fields can be changed.
+        let bytes = EACH + 2 * size_of_val(&*spec.table) + 2 * size_of::<f64>() * spec.values.len();
+        self.spent = self.spent.saturating_add(bytes);
         self.variables.push(spec);
         VariableId(self.variables.len() as u32 - 1)
     }
@@ -436,7 +477,7 @@ impl<'d> Scope<'d> {
     }
 
     /// The values of a file: beside the text that names it, else from the working directory.
-    fn values_of(&self, path: &str, span: Span) -> Result<random::Values, String> {
+    fn values_of(&mut self, path: &str, span: Span) -> Result<random::Values, String> {
         let Some(read) = self.files.read else { return Err("files cannot be read here".into()) };
         let beside = self.files.beside(span).join(path);
         let (shown, text) = match read(&beside, LARGEST_FILE) {
@@ -446,6 +487,7 @@ impl<'d> Scope<'d> {
             other => (beside, other),
         };
         let text = text.map_err(|error| format!("{} cannot be read: {error}", shown.display()))?;
+        self.spent = self.spent.saturating_add(text.len());
         random::Values::parse(&text).map_err(|why| format!("{}: {why}", shown.display()))
     }
 
@@ -469,6 +511,7 @@ impl<'d> Scope<'d> {
             Expression::Join(parts) => {
                 let parts: Vec<Option<Value>> = parts.iter().map(|part| self.evaluate(part)).collect();
                 let parts: Vec<Value> = parts.into_iter().collect::<Option<_>>()?;
+                self.spend(parts.iter().map(text_len).sum(), span)?;
                 Some(Value::Text(parts.iter().map(Value::to_string).collect()))
             }
             Expression::Binary { operator, left, right } => {
@@ -509,7 +552,8 @@ impl<'d> Scope<'d> {
     fn variable(&mut self, name: &str, span: Span) -> Option<Value> {
         self.known.insert(name.to_owned());
         if let Some(value) = self.values.get(name) {
-            return Some(value.clone());
+            let bytes = text_len(value);
+            return self.spend(bytes, span).and_then(|()| self.values.get(name).cloned());
         }
         if name == "dir" && self.check {
             self.diagnostics.push(Diagnostic::warning(span, "$dir is never set", "the run needs --dir DIR"));
@@ -597,7 +641,10 @@ impl<'d> Scope<'d> {
         for argument in arguments {
             match &argument.value {
                 Expression::Variable(name) => match self.values.get(name).cloned().or_else(|| self.internal(name)) {
-                    Some(value) => out.push_str(&value.to_string()),
+                    Some(value) => {
+                        self.spend(text_len(&value), argument.span)?;
+                        out.push_str(&value.to_string());
+                    }
                     None => {
                         out.push('$');
                         out.push_str(name);
@@ -641,6 +688,14 @@ impl<'d> Scope<'d> {
                 None
             }
         }
+    }
+}
+
+/// Bytes of a value that is a text; others have few.
+fn text_len(value: &Value) -> usize {
+    match value {
+        Value::Text(text) => text.len(),
+        _ => 0,
     }
 }
 

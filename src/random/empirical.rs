@@ -63,6 +63,11 @@ impl Values {
         self.0.is_empty()
     }
 
+    /// Number of different values.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Reads a text: a number on each line, with a suffix `k`, `m`, `g` or `t` where it is a size; behind it, after
     /// spaces or a comma, its weight (1 where there is none). `#` begins a comment, empty lines are skipped.
     ///
