@@ -10,6 +10,7 @@
 
 mod control;
 mod controller;
+pub mod devices;
 mod filesets;
 mod limits;
 mod points;
@@ -18,7 +19,7 @@ mod protocol;
 mod threadflow;
 mod watch;
 
-pub use controller::{ExecError, Options, Outcome, ProcessModel, objections, refusal, run};
+pub use controller::{ExecError, Options, Outcome, ProcessModel, objections, refusal, run, touches_files};
 pub use procflow::worker;
 
 /// The hidden subcommand that makes our own binary a worker.

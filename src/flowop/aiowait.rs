@@ -5,6 +5,7 @@ use super::{Amount, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "aiowait",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Control,
     effect: Effect::None,
     summary: "waits until half of what aioread and aiowrite have begun, or `value` of it, is complete",

@@ -9,6 +9,7 @@ use crate::engine::Way;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "aiowrite",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Write,
     effect: Effect::Writes,
     summary: "begins a write of iosize bytes and goes on; it counts when it is complete",

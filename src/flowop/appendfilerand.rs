@@ -6,6 +6,7 @@ use super::{Effect, FlowopClass, FlowopDef, attributes};
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "appendfilerand",
     aliases: &[],
+    on_device: |_| Err("the size of a device is fixed, and nothing can be appended"),
     class: FlowopClass::Write,
     effect: Effect::Writes,
     summary: "writes 1 to iosize bytes, each number as likely, at the end of a file; with directio whole blocks of 4096",

@@ -5,6 +5,7 @@ use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "block",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Control,
     effect: Effect::None,
     summary: "waits until a wakeup has this flowop as its target; wakeups are counted, so one that comes earlier is kept",

@@ -9,6 +9,7 @@ use rustix::fs::Mode;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "chmod",
     aliases: &[],
+    on_device: |_| Err("it would change the permissions of the device for everybody"),
     class: FlowopClass::Metadata,
     effect: Effect::Attributes,
     summary: "sets the permissions of the file open in a slot, or of the next existing file",

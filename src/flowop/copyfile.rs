@@ -12,6 +12,7 @@ const MOST: u64 = 0x7fff_f000;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "copyfile",
     aliases: &[],
+    on_device: |_| Err("the kernel copies between files only"),
     class: FlowopClass::Write,
     effect: Effect::Writes,
     summary: "copies the next file of source to the next entry of filesetname that does not exist, by copy_file_range; one operation",

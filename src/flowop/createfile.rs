@@ -8,6 +8,7 @@ use rustix::io::Errno;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "createfile",
     aliases: &[],
+    on_device: |_| Err("a device is there already, and no file is made beside it"),
     class: FlowopClass::Metadata,
     effect: Effect::Names,
     summary: "creates the next file of the set that does not exist, empty, and leaves it open in a slot",

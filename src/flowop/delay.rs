@@ -5,6 +5,7 @@ use super::{Amount, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "delay",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Control,
     effect: Effect::None,
     summary: "waits for `value` seconds (a fraction or a unit is possible: 0.5, 10ms)",

@@ -7,6 +7,7 @@ use crate::fileset::pool::Pick;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "deletefile",
     aliases: &[],
+    on_device: |_| Err("a device is not removed"),
     class: FlowopClass::Metadata,
     effect: Effect::Removes,
     summary: "removes the file that a slot has or had open, or the next existing file that nobody has open",

@@ -6,6 +6,7 @@ use super::{Effect, FlowopClass, FlowopDef};
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "eventlimit",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Control,
     effect: Effect::None,
     summary: "waits for one event of the event generator; without a rate it does nothing",

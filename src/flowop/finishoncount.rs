@@ -6,6 +6,7 @@ use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "finishoncount",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Control,
     effect: Effect::None,
     summary: "ends when `target` has done `value` operations in this thread; without target, all I/O of the run counts",

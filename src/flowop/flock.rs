@@ -8,6 +8,7 @@ use rustix::fs::FlockOperation;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "flock",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
     summary: "takes the lock of the file of a slot, waiting for it, or releases it; a closefile releases it too",

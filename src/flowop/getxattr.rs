@@ -8,6 +8,7 @@ use rustix::io::Errno;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "getxattr",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
     summary: "reads an extended attribute of the file open in a slot, or of the next existing file, into iosize bytes; counts no bytes",

@@ -5,6 +5,7 @@ use super::{Amount, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "hog",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Control,
     effect: Effect::None,
     summary: "writes `value` times to the thread's memory: work for the processor, none for the file system",

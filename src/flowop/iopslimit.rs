@@ -6,6 +6,7 @@ use super::{Effect, FlowopClass, FlowopDef, attributes};
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "iopslimit",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Control,
     effect: Effect::None,
     summary: "waits until the event generator has given an event for each read and write done; without a rate it does nothing",

@@ -8,6 +8,7 @@ use rustix::io::Errno;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "link",
     aliases: &[],
+    on_device: |_| Err("a device gets no second name"),
     class: FlowopClass::Metadata,
     effect: Effect::Names,
     summary: "makes a hard link to the next file of source, at the next entry of filesetname that does not exist",

@@ -5,6 +5,7 @@ use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "listdir",
     aliases: &[],
+    on_device: |_| Err("a device has no directories"),
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
     summary: "opens the next directory of the set (the root is one), reads all its entries, closes it; counts no bytes",

@@ -8,6 +8,7 @@ use rustix::io::Errno;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "lseek",
     aliases: &[],
+    on_device: |_| Err("a device has no holes that could be looked for"),
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
     summary: "moves the position of a file to the next data or hole; to the start where there is none",

@@ -8,6 +8,7 @@ use super::{
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "makedir",
     aliases: &[],
+    on_device: |_| Err("a device has no directories"),
     class: FlowopClass::Metadata,
     effect: Effect::Names,
     summary: "makes the next leaf directory of the set that does not exist",

@@ -6,6 +6,7 @@ use super::{Effect, FlowopClass, FlowopDef, Kind, attributes};
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "mkdir",
     aliases: &[],
+    on_device: |_| Err("a device has no directories"),
     class: FlowopClass::Metadata,
     effect: Effect::Names,
     summary: "makes the next directory of files of the set that does not exist: rmdir removed it",

@@ -9,6 +9,7 @@ use std::ops::Range;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "mmapread",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Read,
     effect: Effect::Reads,
     summary: "copies iosize bytes from the mapping of a file, one block after the other or at a random offset",

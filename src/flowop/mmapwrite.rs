@@ -7,6 +7,7 @@ use crate::engine::Request;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "mmapwrite",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Write,
     effect: Effect::Writes,
     summary: "copies iosize bytes to the mapping of a file, one block after the other or at a random offset",

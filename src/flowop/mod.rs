@@ -25,7 +25,7 @@ mod thread;
 mod xattr;
 
 pub use outstanding::Lost;
-pub use thread::{By, FileRef, Kind, OpenSet, OwnIo, Posted, RunState, Slot, Taken, Thread};
+pub use thread::{By, FileRef, Kind, OpenSet, OwnIo, Posted, ROTATION, RunState, Slot, Taken, Thread};
 
 mod aioread;
 mod aiowait;
@@ -209,6 +209,8 @@ pub struct FlowopDef {
     pub name: &'static str,
     /// Other names with the same meaning.
     pub aliases: &'static [&'static str],
+    /// Why one with these attributes cannot work on a block device, where it cannot.
+    pub on_device: fn(&Attributes) -> Result<(), &'static str>,
     /// For the totals.
     pub class: FlowopClass,
     /// For the checks.

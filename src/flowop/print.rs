@@ -5,6 +5,7 @@ use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "print",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Control,
     effect: Effect::None,
     summary: "says `value` on stderr, with the names of process and thread; not counted",

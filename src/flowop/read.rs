@@ -9,6 +9,7 @@ use std::ops::Range;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "read",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Read,
     effect: Effect::Reads,
     summary: "reads iosize bytes, at the current position (starting over at the end) or at a random offset",

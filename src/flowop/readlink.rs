@@ -11,6 +11,7 @@ const LONGEST: usize = 4096;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "readlink",
     aliases: &[],
+    on_device: |_| Err("a device is no symbolic link"),
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
     summary: "reads what the next existing entry of the set holds, which must be a symbolic link; counts no bytes",

@@ -8,6 +8,7 @@ use std::ops::Range;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "readwholefile",
     aliases: &["readfile"],
+    on_device: |_| Ok(()),
     class: FlowopClass::Read,
     effect: Effect::Reads,
     summary: "reads a file from start to end by requests of iosize bytes; one operation",

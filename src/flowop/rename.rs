@@ -8,6 +8,7 @@ use rustix::io::Errno;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "rename",
     aliases: &[],
+    on_device: |_| Err("a device keeps its name"),
     class: FlowopClass::Metadata,
     effect: Effect::Moves,
     summary: "gives the next file of source that nobody has open the name of the next entry of filesetname that does not exist",

@@ -6,6 +6,7 @@ use super::{Effect, FlowopClass, FlowopDef, Kind, attributes};
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "rmdir",
     aliases: &[],
+    on_device: |_| Err("a device has no directories"),
     class: FlowopClass::Metadata,
     effect: Effect::Removes,
     summary: "removes the next directory of files of the set that exists; its files have to be deleted before",

@@ -5,6 +5,7 @@ use super::{Amount, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "semblock",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Control,
     effect: Effect::None,
     summary: "lets `value` more posts be made, then waits until `value` posts have come to it, and takes them",

@@ -7,6 +7,7 @@ use std::sync::Arc;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "sempost",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Control,
     effect: Effect::None,
     summary: "gives `value` posts to each instance of `target`; with blocking it waits while too many are outstanding",

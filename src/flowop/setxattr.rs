@@ -8,6 +8,7 @@ use rustix::io::Errno;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "setxattr",
     aliases: &[],
+    on_device: |_| Err("it would change the name in /dev, not the device"),
     class: FlowopClass::Metadata,
     effect: Effect::Attributes,
     summary: "sets an extended attribute of the file open in a slot, or of the next existing file, to iosize bytes of data; counts no bytes",

@@ -6,6 +6,7 @@ use super::{Broken, Effect, End, FileRef, Flowop, FlowopClass, FlowopDef, Kind, 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "statdir",
     aliases: &[],
+    on_device: |_| Err("a device has no directories"),
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
     summary: "reads the attributes of the next leaf directory of the set that exists",

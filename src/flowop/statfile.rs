@@ -7,6 +7,7 @@ use crate::engine::{Object, Request};
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "statfile",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
     summary: "reads the attributes of the file open in a slot, or of the next existing file",

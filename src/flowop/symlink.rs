@@ -9,6 +9,7 @@ use rustix::io::Errno;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "symlink",
     aliases: &[],
+    on_device: |_| Err("no links to a device are made"),
     class: FlowopClass::Metadata,
     effect: Effect::Names,
     summary: "makes a symbolic link to the next file of source, by a relative path, at the next entry of filesetname that does not exist",

@@ -5,6 +5,7 @@ use super::{Amount, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "testrandvar",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Control,
     effect: Effect::None,
     summary: "draws `value`, and at the end of the thread says how often, the mean and the standard deviation; not counted",

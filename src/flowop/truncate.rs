@@ -7,6 +7,7 @@ use crate::engine::Request;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "truncate",
     aliases: &[],
+    on_device: |_| Err("the size of a device is fixed"),
     class: FlowopClass::Metadata,
     effect: Effect::Writes,
     summary: "sets the size of the file open in a slot, or of the next existing file, to `value` bytes",

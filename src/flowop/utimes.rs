@@ -7,6 +7,7 @@ use crate::engine::Request;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "utimes",
     aliases: &[],
+    on_device: |_| Err("it would change the times of the name in /dev, not of the device"),
     class: FlowopClass::Metadata,
     effect: Effect::Attributes,
     summary: "sets the times of access and change of the file open in a slot, or of the next existing file, to now",

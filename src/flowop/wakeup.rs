@@ -6,6 +6,7 @@ use std::sync::Arc;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "wakeup",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Control,
     effect: Effect::None,
     summary: "ends one wait of each instance of `target`, now or when it comes to wait; never waits itself",

@@ -7,6 +7,7 @@ use super::{Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Thread, 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "write",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Write,
     effect: Effect::Writes,
     summary: "writes iosize bytes, at the current position (the file grows without end, unless it wraps) or at a random offset",

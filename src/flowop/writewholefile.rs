@@ -8,6 +8,7 @@ use std::ops::Range;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "writewholefile",
     aliases: &["writefile"],
+    on_device: |_| Ok(()),
     class: FlowopClass::Write,
     effect: Effect::Writes,
     summary: "writes a file from the start to its nominal size (of srcfd's file) by requests of iosize bytes; one operation",
