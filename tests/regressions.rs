@@ -264,3 +264,148 @@ fn the_cache_is_no_matter_of_direct_reads() {
     assert!(warned(""));
     assert!(!warned(",directio"));
 }
+
+/// What is there under a name of the file set is there, preallocated or not: it is not made anew in a tree of others.
+#[test]
+fn a_name_that_need_not_be_there_is_looked_at_before_it_is_written_to() {
+    let make = "flowop createfile name=c,filesetname=u,fd=1 flowop closefile name=k,fd=1";
+    let rename = &format!("{make} flowop rename name=m,filesetname=u");
+    let copy = "flowop copyfile name=cp,filesetname=u";
+    for set in ["trusttree", "trusttree,readonly", "reuse"] {
+        for flowop in [make, rename, copy] {
+            // It writes data, which a readonly set refuses.
+            if flowop == copy && set.contains("readonly") {
+                continue;
+            }
+            let text = workload(&format!("entries=20,size=4k,dirwidth=50,dirgamma=0,prealloc=0,{set}"), flowop);
+            let bench = Bench::new(&text.replace("run 1", "set mode quit alldone\nrun 1")).args(["--adopt"]);
+            foreign_files(&bench.dir, 14);
+            let before = contents(&bench);
+            bench.run().exits(0);
+            let after = contents(&bench);
+            assert_eq!(after.len(), 20, "{set}: {flowop}: {after:?}");
+            assert!(before.iter().all(|content| after.contains(content)), "{set}: {flowop}: {after:?}");
+        }
+    }
+}
+
+/// Directories of others are as safe as their files.
+#[test]
+fn adopting_a_tree_removes_none_of_its_directories() {
+    let set = "entries=4,leafdirs=4,size=1k,dirwidth=2,dirgamma=0";
+    for more in ["prealloc", "prealloc,trusttree", "prealloc=0,trusttree"] {
+        let remove = "flowop removedir name=l,filesetname=u flowop rmdir name=h,filesetname=u \
+                      flowop deletefile name=d,filesetname=u";
+        let made = Bench::new(&workload(&format!("{set},prealloc"), "flowop statfile name=s,filesetname=u"));
+        made.run().exits(0);
+        crate::support::unmark(&made.dir.join("u"));
+        made.files().iter().for_each(|file| std::fs::remove_file(made.dir.join(file)).unwrap());
+        let count =
+            || std::process::Command::new("find").arg(made.dir.join("u")).args(["-type", "d"]).output().unwrap();
+        let before = count().stdout;
+        let text = workload(&format!("{set},{}", more.replace("prealloc,trusttree", "prealloc=0,trusttree")), remove);
+        let outcome = Bench::new(&text).at(&made.dir).args(["--adopt"]).run();
+        assert!([0, 1].contains(&outcome.code), "{}", outcome.stderr);
+        assert_eq!(count().stdout, before, "{more}");
+    }
+}
+
+/// A write that names another set may still go to the file that slot 0, which both share, has open.
+#[test]
+fn a_tree_of_others_is_written_to_by_no_slot_that_is_shared() {
+    let text = "define fileset name=theirs,path=$dir,entries=1,size=4k,dirwidth=20,prealloc,trusttree\n\
+                define fileset name=ours,path=$dir,entries=1,size=4k,dirwidth=20,prealloc\n\
+                define process name=p { thread name=t {\n\
+                flowop read name=r,filesetname=theirs,iosize=1k flowop write name=w,filesetname=ours,iosize=1k\n\
+                } }\nset mode quit alldone\nrun 1\n";
+    let bench = Bench::new(text);
+    let file = bench.dir.join("theirs/00000001/00000001");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, "precious").unwrap();
+    bench.run().exits(3).says("theirs");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "precious");
+    let apart = text.replace("filesetname=ours,", "filesetname=ours,fd=1,").replace("run 1\n", "run 0.2\n");
+    let text = apart.replace("set mode quit alldone\n", "");
+    Bench::new(&text).at(&bench.dir).run().exits(0);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "precious");
+}
+
+/// Runs of a tree that only read it do not keep each other out; whoever writes, or has to make something, is alone.
+#[test]
+fn runs_that_only_read_share_a_tree() {
+    let set = format!("{SET},reuse");
+    let read = Bench::new(&workload(&set, "flowop statfile name=s,filesetname=u").replace("run 1", "run 60"));
+    let write = workload(&set, "flowop write name=w,filesetname=u,iosize=1k").replace("run 1", "run 0.1");
+    let short = workload(&set, "flowop statfile name=s,filesetname=u").replace("run 1", "run 0.1");
+    let other = short.replace("size=4k", "size=5k");
+    // The first makes the tree, and shares it from then on.
+    let mut first = read.command().stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let ready = || mark(&read.dir.join("u")).filter(|mark| mark.contains("state=ready"));
+    crate::support::until("the tree", || read.dir.join("u").exists().then(ready).flatten());
+    crate::support::until("the workers", || (!crate::support::workers_of(first.id()).is_empty()).then_some(()));
+    Bench::new(&short).at(&read.dir).run().exits(0);
+    for alone in [&write, &other] {
+        Bench::new(alone).at(&read.dir).run().exits(3).says("another wlrun works in it");
+    }
+    // Without reuse it would be made anew.
+    Bench::new(&short.replace(",reuse", "")).at(&read.dir).run().exits(3).says("another wlrun works in it");
+    rustix::process::kill_process(
+        rustix::process::Pid::from_raw(first.id() as i32).unwrap(),
+        rustix::process::Signal::INT,
+    )
+    .unwrap();
+    first.wait().unwrap();
+    let mut writer = Bench::new(&write.replace("run 0.1", "run 60")).at(&read.dir);
+    writer = writer.args(["--quiet"]);
+    let mut child = writer.command().stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    crate::support::until("the workers", || (!crate::support::workers_of(child.id()).is_empty()).then_some(()));
+    Bench::new(&short).at(&read.dir).run().exits(3).says("another wlrun works in it");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// The message is true: the slot is open, and this flowop does not take the file of slot 0.
+#[test]
+fn a_flowop_without_a_slot_does_not_say_that_slot_0_is_closed() {
+    for flowop in ["chmod name=x", "statfile name=x", "utimes name=x", "getxattr name=x", "deletefile name=x"] {
+        let bench = Bench::new(&workload(SET, &format!("flowop openfile name=o,filesetname=u flowop {flowop}")));
+        let outcome = bench.run().exits(1).says("only where fd= gives one");
+        assert!(!outcome.stderr.contains("closed"), "{}", outcome.stderr);
+        let bench = Bench::new(&workload(SET, &format!("flowop {flowop}")));
+        bench.run().exits(1).says("slot 0 is closed");
+    }
+}
+
+/// Words that filebench reserves are taken, and said to do nothing.
+#[test]
+fn reserved_attributes_of_a_fileset_have_no_effect() {
+    let set = format!("{SET},fstype=ufs,namelength=8");
+    let outcome = Bench::new(&workload(&set, "flowop statfile name=s,filesetname=u")).run().exits(0);
+    for word in ["fstype", "namelength"] {
+        assert!(outcome.stderr.contains(&format!("'{word}' has no effect")), "{}", outcome.stderr);
+    }
+}
+
+/// Reads are direct where their file was opened so, whoever asks for it.
+#[test]
+fn reads_of_a_file_that_was_opened_without_directio_are_of_the_cache() {
+    let warns = |flowops: &str| {
+        let text = workload(SET, flowops).replace("run 1", "run 0.1");
+        let outcome = Bench::new(&text).args(["--engine", "null"]).run().exits(0);
+        let warnings = outcome.only_run()["warnings"].as_array().unwrap();
+        warnings.iter().any(|warning| warning["code"] == "W003")
+    };
+    let read = "flowop read name=r,filesetname=u,fd=1,iosize=4k";
+    let open = "flowop openfile name=o,filesetname=u,fd=1";
+    let close = "flowop closefile name=c,fd=1";
+    assert!(warns(&format!("{open} {read},directio {close}")));
+    assert!(!warns(&format!("{open},directio {read} {close}")));
+    assert!(!warns(&format!("{read},directio")));
+    assert!(!warns(&format!("{read},directio flowop write name=w,filesetname=u,fd=1,iosize=4k")));
+    assert!(warns(&format!("flowop write name=w,filesetname=u,fd=1,iosize=4k {read},directio")));
+    assert!(warns(&format!("flowop openfile name=d,filesetname=u,fd=1,directio,iters=0 {read}")));
+    assert!(warns(
+        &format!("{read},directio {close} flowop write name=w,filesetname=u,fd=1,iosize=4k {close}2")
+            .replace("name=c,fd=12", "name=c2,fd=1")
+    ));
+}

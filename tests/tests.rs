@@ -9,6 +9,7 @@ mod choose;
 mod cli;
 mod content;
 mod data;
+mod devices;
 mod docs;
 mod exact;
 mod fmt;

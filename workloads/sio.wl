@@ -7,7 +7,8 @@
 #
 # Everything is direct I/O, so $iosize is a multiple of the block size of the device; `--set directio=0` ($directio)
 # makes it cached, and then $filesize should be at least twice the memory. A second run keeps the file. It is called
-# $target, in the directory $path; a device is `--set path=/dev --set target=sdb --allow-path /dev`.
+# $target, in the directory $path. A device is `--set path=/dev --set target=sdb --allow-path /dev/sdb`, with
+# `--set filesize=0` for all of it; to write there it has to be named once more, by `--destroy-data /dev/sdb`.
 
 ## share of the requests that read, in per cent
 set $readpct=50
@@ -15,7 +16,7 @@ set $readpct=50
 set $randpct=100
 ## bytes of one request
 set $iosize=4k
-## size of the file, in bytes
+## size of the file, in bytes; 0 for a whole device
 set $filesize=1g
 ## threads, each with one request under way
 set $nthreads=8

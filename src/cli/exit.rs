@@ -27,7 +27,7 @@ pub const EXIT_CODES: &[(&str, &str)] = &[
     ("2", "a mistake on the command line or in the workload, or --dir does not exist; nothing was touched"),
     (
         "3",
-        "refused for safety: a tree that wlrun did not make, a file set outside --dir, system without leave, a file that fmt --to-wl would write over",
+        "refused for safety: a tree that wlrun did not make, a file set outside --dir, a device that is in use or not named by --destroy-data, system without leave, a file that fmt --to-wl would write over",
     ),
     ("4", "an assert of the workload does not hold; the result is valid"),
     ("128+n", "ended by signal n; the result so far was shown"),

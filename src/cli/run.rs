@@ -6,6 +6,7 @@ use super::live::{EchoTo, Live};
 use super::output::{self, Format, Pending};
 use super::{Parameters, complain, library, print, say};
 use crate::exec::{self, ExecError, ProcessModel};
+use crate::fileset::device::Leave;
 use crate::plan::{Plan, Step};
 use crate::record::{Ended, RunRecord};
 use crate::summary::assertion;
@@ -32,6 +33,12 @@ pub(super) struct RunArgs {
     /// File sets may lie below this path too
     #[arg(long, value_name = "PATH")]
     allow_path: Vec<PathBuf>,
+    /// Let the workload write to this block device, whose data is lost then
+    #[arg(long, value_name = "DEVICE")]
+    destroy_data: Vec<PathBuf>,
+    /// Let --destroy-data overwrite a device that carries a file system, a partition table or the like
+    #[arg(long, requires = "destroy_data")]
+    yes_overwrite_signature: bool,
     /// Take the trees away at the end
     #[arg(long)]
     remove: bool,
@@ -98,18 +105,27 @@ fn try_run(args: &RunArgs) -> Result<Exit, Failed> {
         .parameters
         .plan_options(false)
         .map_err(|error| (exit::FAILED, format!("the working directory cannot be read: {error}")))?;
-    let resolved = resolve(file, &args.parameters.library(), &options);
+    let mut resolved = resolve(file, &args.parameters.library(), &options);
+    let mistakes = match &mut resolved.plan {
+        Some(plan) => exec::devices::bind(plan).map_err(|why| (exit::USAGE, why))?,
+        None => Vec::new(),
+    };
+    let fits = mistakes.is_empty();
+    mistakes.into_iter().for_each(|mistake| resolved.diagnostics.push(mistake));
     say(&resolved.render(args.parameters.colored()));
-    let Some(plan) = resolved.plan else { return Ok(exit::USAGE) };
+    let Some(plan) = resolved.plan.filter(|_| fits) else { return Ok(exit::USAGE) };
     check_system(&plan, args.allow_exec)?;
     check_places(&plan, &args.allow_path)?;
     super::files::check(&plan)?;
+    let leave = Leave { destroy: args.destroy_data.clone(), signatures: args.yes_overwrite_signature };
+    check_devices(&plan, &leave, &args.engine)?;
     let missing = missing_directories(&plan, args.mkdir)?;
     raise_descriptor_limit();
     let exec_options = exec::Options {
         engine: args.engine.clone(),
         process_model: args.process_model,
         adopt: args.adopt,
+        leave,
         remove: args.remove,
         interval_ns: args.interval,
     };
@@ -192,13 +208,37 @@ fn reason(record: &RunRecord) -> Option<String> {
     }
 }
 
-/// File sets lie beneath --dir, or what --allow-path adds, and behind no link; without --dir, anywhere.
+/// Devices are written to only with leave, and where nothing is known to need what is on them.
+fn check_devices(plan: &Plan, leave: &Leave, engine: &str) -> Result<(), Failed> {
+    let known: Vec<&Path> =
+        plan.filesets.iter().filter_map(|spec| Some(spec.device.as_ref()?.path.as_path())).collect();
+    for named in &leave.destroy {
+        // A mistyped name would be no leave for anything, and is more likely a mistake elsewhere.
+        if !named.canonicalize().is_ok_and(|path| known.contains(&path.as_path())) {
+            let message = format!("--destroy-data {}: no file of the workload is this block device", named.display());
+            return Err((exit::USAGE, message));
+        }
+    }
+    if !exec::touches_files(engine) {
+        return Ok(());
+    }
+    let refused = exec::devices::refusals(plan, leave).map_err(|why| (exit::FAILED, why))?;
+    if refused.is_empty() { Ok(()) } else { Err((exit::REFUSED, refused.join("\n"))) }
+}
+
+/// File sets lie beneath --dir, or what --allow-path adds, and behind no link; without --dir, anywhere. A device is where
+/// its own name is, whatever links lead there.
 pub(super) fn check_places(plan: &Plan, allowed: &[PathBuf]) -> Result<(), Failed> {
     let Some(dir) = &plan.dir else { return Ok(()) };
     let here = std::env::current_dir().unwrap_or_default();
     let bases: Vec<PathBuf> =
         std::iter::once(dir.clone()).chain(allowed.iter().map(|path| super::absolute(&here, path))).collect();
     let objection = |spec: &crate::fileset::Spec| {
+        if let Some(device) = &spec.device {
+            let (name, path, dir) = (&spec.name, device.path.display(), dir.display());
+            let outside = format!("the file '{name}' is the device {path}, outside {dir}");
+            return (!bases.iter().any(|base| device.path.starts_with(base))).then_some(outside);
+        }
         let (name, path, dir) = (&spec.name, spec.path.display(), dir.display());
         let Some(base) = bases.iter().find(|base| spec.path.starts_with(base)) else {
             return Some(format!("the fileset '{name}' would be in {path}, outside {dir}"));

@@ -13,6 +13,7 @@ use super::protocol::Order;
 use super::watch::{Parts, Watch, Workers};
 use crate::engine::{self, Clock};
 use crate::event::Event;
+use crate::fileset::device::Leave;
 use crate::fileset::{CreateError, Progress};
 use crate::plan::{Plan, RunPlan, Step};
 use crate::record::counters::{Counters, Shape};
@@ -55,6 +56,8 @@ pub struct Options {
     pub process_model: ProcessModel,
     /// Write into trees that are not ours.
     pub adopt: bool,
+    /// What may be done to devices.
+    pub leave: Leave,
     /// Take our trees away at the end.
     pub remove: bool,
     /// Length of an interval in nanoseconds, where the workload says none.
@@ -67,6 +70,7 @@ impl Default for Options {
             engine: "sync".into(),
             process_model: ProcessModel::Processes,
             adopt: false,
+            leave: Leave::default(),
             remove: false,
             interval_ns: None,
         }
@@ -129,6 +133,11 @@ impl Places {
         let counters_bytes = shapes.iter().map(Shape::bytes).max().unwrap_or(0);
         Places { points, counters, end: counters + counters_bytes }
     }
+}
+
+/// True where an engine, with its script, works on what is on the disk.
+pub fn touches_files(engine: &str) -> bool {
+    engine::find(split_engine(engine).0).is_some_and(|def| def.touches_files)
 }
 
 /// The record of a plan that could not be begun, for who reads documents and not messages.
@@ -290,6 +299,8 @@ struct Controller<'a> {
     notes: Vec<WarningRecord>,
     /// Keep other runs out of our trees.
     locks: Vec<rustix::fd::OwnedFd>,
+    /// Devices that are open as long as this invocation lasts.
+    devices: Vec<(u64, rustix::fd::OwnedFd)>,
     /// Roots of trees that carry our mark.
     ours: Vec<std::path::PathBuf>,
     environment: Environment,
@@ -316,8 +327,9 @@ impl<'a> Controller<'a> {
             background: Vec::new(),
             notes: Vec::new(),
             locks: Vec::new(),
+            devices: Vec::new(),
             ours: Vec::new(),
-            environment: Environment::read(plan.dir.as_deref()),
+            environment: Environment { devices: stage.sets.devices(), ..Environment::read(plan.dir.as_deref()) },
             runs: Vec::new(),
             runs_started: 0,
             signal: None,
@@ -408,13 +420,17 @@ impl<'a> Controller<'a> {
             let progress = Arc::new(Progress::default());
             let (work_files, work_bytes) = self.stage.sets.work(at);
             let name = self.plan.filesets[at].name.clone();
+            let device = self.plan.filesets[at].device.as_ref().map(|device| device.number);
+            let claimed = self.devices.iter().any(|(number, _)| Some(*number) == device);
             let mut task = tokio::task::spawn_blocking({
                 let (sets, region, plan) = (self.stage.sets.clone(), self.stage.region.clone(), plan.clone());
                 let (progress, cancel) = (progress.clone(), cancel.clone());
                 let (adopt, touches_files) = (self.options.adopt, self.stage.touches_files);
+                let leave = self.options.leave.clone();
                 move || {
                     let threads = std::thread::available_parallelism().map_or(4, |n| (2 * n.get()).clamp(4, 32));
-                    let disk = Disk { adopt, threads, progress: &progress, cancel: &cancel };
+                    let (progress, cancel, leave) = (&*progress, &*cancel, &leave);
+                    let disk = Disk { adopt, threads, progress, cancel, leave, claimed };
                     sets.create(&plan, at, &region, touches_files.then_some(&disk))
                 }
             });
@@ -442,7 +458,10 @@ impl<'a> Controller<'a> {
             let result = result.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
             match result {
                 Ok(Created { lock, made: m, files: f, ours, unfinished }) => {
-                    self.locks.extend(lock);
+                    match device {
+                        Some(number) => self.devices.extend(lock.map(|fd| (number, fd))),
+                        None => self.locks.extend(lock),
+                    }
                     made += m;
                     files += f;
                     if ours {

@@ -2,11 +2,16 @@
 
 use super::protocol::SetOrder;
 use super::threadflow::sampler;
-use crate::attribute::VariableId;
-use crate::fileset::{self, CreateError, Layout, LayoutError, Options, Pool, Presence, Progress, Shape, Variables};
-use crate::plan::Plan;
+use crate::attribute::{Quantity, VariableId};
+use crate::fileset::device::Leave;
+use crate::fileset::{
+    self, CreateError, Entries, Found, Layout, LayoutError, Options, Pool, Presence, Progress, Shape, Variables,
+};
+use crate::flowop::{Effect, ROTATION};
+use crate::plan::{FlowopPlan, Plan};
 use crate::random::stream::{Generator, Seed};
 use crate::random::{self, Sampler};
+use crate::record::DeviceRecord;
 use crate::sys::Region;
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -40,36 +45,73 @@ impl Sets {
             let mut draws = Draws { variables: &plan.variables, samplers: BTreeMap::new(), seed };
             let layout =
                 Layout::plan(spec, seed, &mut draws).map_err(|e: LayoutError| format!("fileset {}: {e}", spec.name))?;
-            let wanted = layout.prealloc(spec.prealloc_percent, seed.child("prealloc"));
+            let wanted = match &spec.device {
+                None => layout.prealloc(spec.prealloc_percent, seed.child("prealloc")),
+                // It is there.
+                Some(_) => Presence { files: vec![true], leafdirs: Vec::new() },
+            };
+            if let (Some(device), Some(size)) = (&spec.device, layout.sizes.first())
+                && *size > device.bytes
+            {
+                return Err(format!(
+                    "the file '{}' has {size} bytes, and is the device {}, which has {}; without a size it is the whole \
+                     device",
+                    spec.name,
+                    device.path.display(),
+                    device.bytes,
+                ));
+            }
+            let writes = writes(plan, at);
             let shape = Shape::of(&layout);
             let order = SetOrder {
                 name: spec.name.clone(),
                 root: spec.root(),
-                readonly: spec.readonly,
+                // What is not written to is not opened for it either.
+                readonly: spec.readonly || (spec.device.is_some() && !writes),
                 writeonly: spec.writeonly,
                 pool: end,
+                device: spec.device.clone(),
                 content: spec.content,
                 shape: [shape.files, shape.directories, shape.leafdirs, shape.homes],
             };
             end += Pool::bytes(shape);
-            list.push(Set { layout, wanted, writes: writes(plan, at), order });
+            list.push(Set { layout, wanted, writes, order });
         }
         Ok(Sets { list, end })
     }
 
-    /// Files of all sets, and the sum of their sizes in bytes.
+    /// Files of all sets, without devices; and the sum of all sizes in bytes, with what is used of devices.
     pub(super) fn totals(&self) -> (u64, u64) {
         // A set that was taken away and made anew is one set.
         let last =
             |(at, set): &(usize, &Set)| self.list[at + 1..].iter().all(|later| later.order.root != set.order.root);
         let sets = self.list.iter().enumerate().filter(last);
-        sets.map(|(_, set)| set.layout.figures())
-            .fold((0, 0), |(files, bytes), figures| (files + figures.files, bytes + figures.bytes))
+        let files = sets.filter(|(_, set)| set.order.device.is_none()).map(|(_, set)| set.layout.figures());
+        let on_devices = self.devices().iter().map(|device| device.bytes).sum();
+        files.fold((0, on_devices), |(files, bytes), figures| (files + figures.files, bytes + figures.bytes))
+    }
+
+    /// The devices, each once, and how many bytes of each are used.
+    pub(super) fn devices(&self) -> Vec<DeviceRecord> {
+        let mut found: Vec<DeviceRecord> = Vec::new();
+        for Set { layout, order, .. } in &self.list {
+            let Some(device) = &order.device else { continue };
+            let path = device.path.display().to_string();
+            let bytes = layout.sizes.first().copied().unwrap_or(0);
+            match found.iter_mut().find(|known| known.path == path) {
+                Some(known) => known.bytes = known.bytes.max(bytes),
+                None => found.push(DeviceRecord { path, bytes, size_bytes: device.bytes }),
+            }
+        }
+        found
     }
 
     /// Files and bytes that one set's creation has to do.
     pub(super) fn work(&self, at: usize) -> (u64, u64) {
-        let Set { layout, wanted, .. } = &self.list[at];
+        let Set { layout, wanted, order, .. } = &self.list[at];
+        if order.device.is_some() {
+            return (0, 0);
+        }
         let wanted = wanted.files.iter().zip(&layout.sizes).filter(|(wanted, _)| **wanted);
         wanted.fold((0, 0), |(files, bytes), (_, size)| (files + 1, bytes + size))
     }
@@ -77,6 +119,12 @@ impl Sets {
     /// Leaf directories that one set's creation makes.
     pub(super) fn leafdirs_made(&self, at: usize) -> u64 {
         self.list[at].wanted.leafdirs.iter().filter(|wanted| **wanted).count() as u64
+    }
+
+    /// True where some file of the plan that is this device is written to.
+    fn claims(&self, device: u64) -> bool {
+        let is = |set: &&Set| set.order.device.as_ref().is_some_and(|own| own.number == device);
+        self.list.iter().filter(is).any(|set| set.writes)
     }
 
     /// Brings one set onto the disk and fills its pool. Without `disk` the pool is filled as if it had been.
@@ -93,6 +141,11 @@ impl Sets {
             pool.fill(&set.layout, &set.wanted);
             return Ok(Created::default());
         };
+        if let Some(device) = &spec.device {
+            let lock = if disk.claimed { None } else { Some(device.claim(self.claims(device.number), disk.leave)?) };
+            pool.fill(&set.layout, &set.wanted);
+            return Ok(Created { lock, ..Created::default() });
+        }
         let options = Options {
             adopt: disk.adopt,
             writes: set.writes,
@@ -104,10 +157,13 @@ impl Sets {
         let prepared = fileset::prepare(spec, &set.layout, &set.wanted, &options)?;
         pool.fill(&set.layout, &prepared.existing);
         if !prepared.ours {
-            // A use that never ends keeps deletefile away from files of others.
-            for (file, _) in prepared.found.iter().enumerate().filter(|(_, found)| **found) {
-                pool.files().use_at(file as u32);
-            }
+            // A use that never ends keeps deletefile, removedir and rmdir away from what others made.
+            let Found { files, directories, leafdirs } = &prepared.found;
+            let keep = |entries: &Entries<'_>, at: usize| _ = entries.use_at(at as u32);
+            files.iter().enumerate().filter(|(_, found)| **found).for_each(|(at, _)| keep(pool.files(), at));
+            leafdirs.iter().enumerate().filter(|(_, found)| **found).for_each(|(at, _)| keep(pool.leafdirs(), at));
+            let homes = set.layout.homes().enumerate().filter(|(_, directory)| directories[*directory as usize]);
+            homes.for_each(|(at, _)| keep(pool.homes(), at));
         }
         Ok(Created {
             lock: prepared.lock,
@@ -125,6 +181,10 @@ pub(super) struct Disk<'a> {
     pub(super) threads: usize,
     pub(super) progress: &'a Progress,
     pub(super) cancel: &'a AtomicBool,
+    /// What may be done to devices.
+    pub(super) leave: &'a Leave,
+    /// The set is a device that this invocation has claimed already.
+    pub(super) claimed: bool,
 }
 
 /// What came of making a set.
@@ -142,19 +202,71 @@ fn seed_of(seed: u64, name: &str) -> Seed {
     Seed::root(seed).child("fileset").child(name)
 }
 
-/// True where some flowop of some run may write to the set, make or remove names in it, or change attributes. A set whose
-/// files get names in another one is written to as well: what is done under those names is done to its files.
+/// How a flowop comes to the files of a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// It names the set, or works on what is open in a slot that the set is opened into.
+    Works,
+    /// It takes them for another set.
+    Source,
+}
+
+/// The flowops of all runs that may come to the files of a set. Those that are never done, for their weight or their
+/// `iters` is 0, do not.
 ///
-/// A flowop that names no set works on what another has opened; it is taken to be able to reach every set that its
-/// thread names.
-fn writes(plan: &Plan, set: usize) -> bool {
-    plan.runs().flat_map(|run| &run.processes).flat_map(|process| &process.threads).any(|thread| {
-        let names_set = || thread.flowops.iter().any(|f| f.attributes.fileset("filesetname") == Some(set));
-        thread.flowops.iter().filter(|flowop| flowop.def().effect.changes()).any(|flowop| {
-            let named = flowop.attributes.fileset("filesetname").map_or_else(names_set, |named| named == set);
-            named || flowop.def().effect.reaches_source() && flowop.attributes.fileset("source") == Some(set)
+/// A flowop that names no set works on what another has opened into its slot. One that writes does so in slot 0, which
+/// is shared without a word, whatever set it names.
+pub(super) fn reaching(plan: &Plan, set: usize) -> impl Iterator<Item = (&FlowopPlan, Reach)> {
+    let threads = plan.runs().flat_map(|run| &run.processes).flat_map(|process| &process.threads);
+    threads.flat_map(move |thread| {
+        let left_out = thread.left_out();
+        let done = move |(at, flowop): &(usize, &FlowopPlan)| {
+            !left_out.contains(&(*at as u32)) && flowop.attributes.quantity("iters") != Some(Quantity::Fixed(0))
+        };
+        thread.flowops.iter().enumerate().filter(done).filter_map(move |(_, flowop)| {
+            let named = flowop.attributes.fileset("filesetname");
+            if named == Some(set) {
+                return Some((flowop, Reach::Works));
+            }
+            let by_slot = match named {
+                None => true,
+                Some(_) => flowop.attributes.number("fd") == 0 && flowop.def().effect == Effect::Writes,
+            };
+            let opened = || {
+                let mut others = thread.flowops.iter();
+                others.any(|other| other.attributes.fileset("filesetname") == Some(set) && share_a_slot(flowop, other))
+            };
+            if by_slot && opened() {
+                return Some((flowop, Reach::Works));
+            }
+            (flowop.attributes.fileset("source") == Some(set)).then_some((flowop, Reach::Source))
         })
     })
+}
+
+/// True where both may have their file in the same slot.
+fn share_a_slot(one: &FlowopPlan, other: &FlowopPlan) -> bool {
+    let slots = |flowop: &FlowopPlan| {
+        let has_slot = flowop.def().attributes().any(|attribute| attribute.name == "fd");
+        let fd = flowop.attributes.number("fd") as usize;
+        has_slot.then_some(if fd == 0 && flowop.attributes.flag("opennext") { 0..ROTATION } else { fd..fd + 1 })
+    };
+    match (slots(one), slots(other)) {
+        (Some(one), Some(other)) => one.start < other.end && other.start < one.end,
+        _ => false,
+    }
+}
+
+/// True where a flowop that reaches a set so makes something of it another: data, names or attributes. A set whose files
+/// get names in another one is written to as well: what is done under those names is done to its files.
+pub(super) fn changes(flowop: &FlowopPlan, reach: Reach) -> bool {
+    let effect = flowop.def().effect;
+    effect.changes() && (reach == Reach::Works || effect.reaches_source())
+}
+
+/// True where some flowop of some run may write to the set, make or remove names in it, or change attributes.
+fn writes(plan: &Plan, set: usize) -> bool {
+    reaching(plan, set).any(|(flowop, reach)| changes(flowop, reach))
 }
 
 /// Random variables for a layout.

@@ -10,6 +10,7 @@
 
 mod control;
 mod controller;
+pub mod devices;
 mod filesets;
 mod limits;
 mod points;
@@ -19,7 +20,7 @@ mod protocol;
 mod threadflow;
 mod watch;
 
-pub use controller::{ExecError, Options, Outcome, ProcessModel, objections, refusal, run};
+pub use controller::{ExecError, Options, Outcome, ProcessModel, objections, refusal, run, touches_files};
 pub use limits::{Needs, Tasks};
 pub use preview::{Preview, RunPreview, SetPreview, SharedPreview, SizesPreview, preview};
 pub use procflow::worker;

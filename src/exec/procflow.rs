@@ -16,6 +16,7 @@ use crate::sys::{Region, process};
 use rustix::fs::{Mode, OFlags};
 use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::mpsc;
 
@@ -208,7 +209,12 @@ fn open_sets<'r>(
         .enumerate()
         .map(|(at, set)| {
             let mut path = PathBuf::new();
-            let root = if touches_files && used.contains(&at) {
+            let root = if let (true, Some(device)) = (touches_files && used.contains(&at), &set.device) {
+                let node = device.find_again().map_err(|why| format!("{}: {why}", device.path.display()))?;
+                // The way over the descriptor leads to what was looked at, whatever is called so by then.
+                path = format!("/proc/self/fd/{}", node.as_raw_fd()).into();
+                Some(node)
+            } else if touches_files && used.contains(&at) {
                 let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 let root = rustix::fs::open(&set.root, flags, Mode::empty())
                     .map_err(|e| format!("open of {}: {}", set.root.display(), std::io::Error::from(e)))?;
@@ -224,7 +230,8 @@ fn open_sets<'r>(
                 (false, false) => OFlags::RDWR,
             };
             let pool = Pool::attach(region, set.pool, set.shape());
-            Ok(OpenSet { name: set.name.clone(), pool, root, path, access, content: set.content })
+            let device = set.device.as_ref().map(|device| device.path.clone());
+            Ok(OpenSet { name: set.name.clone(), pool, root, path, access, device, content: set.content })
         })
         .collect()
 }

@@ -1,7 +1,7 @@
 //! What controller and workers say to each other: an [`Order`] on the worker's standard input, and lines of
 //! [`Message`]s on the pipe that is its standard output.
 
-use crate::fileset::{Content, Shape};
+use crate::fileset::{Content, Device, Shape};
 use crate::plan::RunPlan;
 use crate::random;
 use crate::record::Failure;
@@ -36,6 +36,9 @@ pub(super) struct SetOrder {
     pub(super) root: PathBuf,
     pub(super) readonly: bool,
     pub(super) writeonly: bool,
+    /// The block device that it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) device: Option<Device>,
     /// Byte offset of the pool in the region.
     pub(super) pool: usize,
     pub(super) content: Option<Content>,

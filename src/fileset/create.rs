@@ -7,7 +7,8 @@
 //! | a tree of others | it is read by a workload that only reads; `--adopt` adds what is missing |
 //!
 //! In a tree of others nothing is ever cut, overwritten or removed. Ours is a directory that carries the mark of
-//! [`owner`]. With `trusttree` all that is looked at is whether each file exists.
+//! [`owner`]. With `trusttree` all that is looked at is whether each file exists; in a tree of others that the workload
+//! writes to, those that need not be there are looked at too, for a file that is taken for absent would be overwritten.
 //!
 //! In a tree of ours the mark says `making` from before the first change until after the last, so what a run leaves
 //! that failed, was cancelled or died is known for that.
@@ -146,8 +147,8 @@ pub struct Options<'a> {
 pub struct Prepared {
     /// Which files and leaf directories exist.
     pub existing: Presence,
-    /// Files that were there before, as they are: in a tree of others they are not to be removed.
-    pub found: Vec<bool>,
+    /// What was there before, as it is: in a tree of others it is not to be removed.
+    pub found: Found,
     /// Keeps other runs out of the tree as long as it is open; none where the file system has no such locks.
     pub lock: Option<OwnedFd>,
     /// True where the tree carries our mark, so that it may be removed.
@@ -165,6 +166,17 @@ pub struct Prepared {
     pub removed: u64,
     /// How long it took.
     pub elapsed: Duration,
+}
+
+/// What a tree had already, by index. Directories that were not looked at are taken to be there.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Found {
+    /// One for each file.
+    pub files: Vec<bool>,
+    /// One for each directory, the root first.
+    pub directories: Vec<bool>,
+    /// One for each leaf directory.
+    pub leafdirs: Vec<bool>,
 }
 
 /// What was removed.
@@ -253,6 +265,19 @@ struct Work {
     leafdirs: Actions,
     /// Bytes that the tree will take more than it takes now.
     bytes: AtomicU64,
+}
+
+impl Work {
+    /// True where there is none.
+    fn idle(&self) -> bool {
+        self.files.idle() && self.directories.idle() && self.leafdirs.idle()
+    }
+
+    /// What was there before.
+    fn found(&self) -> Found {
+        let kept = |actions: &Actions| actions.iter().map(|action| action == Action::Keep).collect();
+        Found { files: kept(&self.files), directories: kept(&self.directories), leafdirs: kept(&self.leafdirs) }
+    }
 }
 
 /// Brings the file set onto the disk: afterwards all that `wanted` says exists.
@@ -386,11 +411,37 @@ impl Job<'_> {
             Place::Tree(tree) => tree,
         };
         let mark = read_mark(&tree)?;
-        let reads = spec.trusttree || (mark.is_none() && !self.options.adopt);
-        let lock = tree.lock(self.options.writes || !reads)?;
-        let mut prepared = self.run_in(spec, &tree, mark)?;
-        prepared.lock = lock;
-        Ok(prepared)
+        let only_looks = spec.trusttree || (mark.is_none() && !self.options.adopt);
+        let may_be_idle = spec.reuse && mark.is_some();
+        let shared = !self.options.writes && (only_looks || may_be_idle);
+        let mut lock = tree.lock(!shared)?;
+        // It may have changed before the lock.
+        let mark = read_mark(&tree)?;
+        if shared && !only_looks {
+            // Whoever only reads a tree that is as it should be shares it with others of the kind.
+            if let Some(prepared) = self.find_idle(&tree, mark)? {
+                return Ok(Prepared { lock, ..prepared });
+            }
+            lock = tree.relock(lock, true)?;
+        }
+        let mark = if shared && !only_looks { read_mark(&tree)? } else { mark };
+        let prepared = self.run_in(spec, &tree, mark)?;
+        Ok(Prepared { lock: self.settle(&tree, lock)?, ..prepared })
+    }
+
+    /// What is found where nothing has to be done to a tree of ours; none where something has.
+    fn find_idle(&self, tree: &Root, mark: Option<Record>) -> Result<Option<Prepared>, CreateError> {
+        let as_asked = |mark: Record| mark.state == State::Ready && mark.layout == self.fingerprint();
+        if !mark.is_some_and(as_asked) {
+            return Ok(None);
+        }
+        let work = self.survey(tree, Survey::Reuse, true)?;
+        Ok(work.idle().then(|| self.result(&work, true, 0)))
+    }
+
+    /// The lock of a tree that is made: a workload that does not write shares it from then on.
+    fn settle(&self, tree: &Root, lock: Option<OwnedFd>) -> Result<Option<OwnedFd>, CreateError> {
+        if self.options.writes { Ok(lock) } else { tree.relock(lock, false) }
     }
 
     fn run_in(&self, spec: &Spec, tree: &Root, mark: Option<Record>) -> Result<Prepared, CreateError> {
@@ -421,7 +472,7 @@ impl Job<'_> {
             let _ = tree.remove();
         })?;
         self.carry_out_marked(&tree, &work).map_err(|error| error.leaving(LEFT_MARKED))?;
-        Ok(Prepared { lock, ..self.result(&work, true, 0) })
+        Ok(Prepared { lock: self.settle(&tree, lock)?, ..self.result(&work, true, 0) })
     }
 
     fn rebuild(&self, tree: &Root) -> Result<Prepared, CreateError> {
@@ -451,9 +502,8 @@ impl Job<'_> {
             mark_before_emptying(tree, layout)?;
             self.make_way(tree, &removed).map_err(|error| error.leaving(LEFT_REUSED))?;
         }
-        let work = self.survey(tree, survey)?;
-        let idle = work.files.idle() && work.directories.idle() && work.leafdirs.idle();
-        if !idle || mark.is_none_or(|m| m.state != State::Ready || m.layout != layout) {
+        let work = self.survey(tree, survey, true)?;
+        if !work.idle() || mark.is_none_or(|m| m.state != State::Ready || m.layout != layout) {
             self.check_space(tree.fd(), &work)?;
             write_mark(tree, State::Making, layout)?;
             self.carry_out_marked(tree, &work).map_err(|error| error.leaving(LEFT_REUSED))?;
@@ -495,21 +545,21 @@ impl Job<'_> {
     }
 
     fn adopt(&self, tree: &Root) -> Result<Prepared, CreateError> {
-        let work = self.survey(tree, Survey::Adopt)?;
+        let work = self.survey(tree, Survey::Adopt, false)?;
         self.check_space(tree.fd(), &work)?;
         self.carry_out(tree, &work).map_err(|error| error.leaving(LEFT_ADOPTED))?;
         Ok(self.result(&work, false, 0))
     }
 
     fn look(&self, tree: &Root, survey: Survey, ours: bool) -> Result<Prepared, CreateError> {
-        let work = self.survey(tree, survey)?;
+        let work = self.survey(tree, survey, ours)?;
         Ok(self.result(&work, ours, 0))
     }
 
     fn result(&self, work: &Work, ours: bool, removed: u64) -> Prepared {
         Prepared {
             existing: Presence { files: work.files.existing(), leafdirs: work.leafdirs.existing() },
-            found: work.files.iter().map(|action| action == Action::Keep).collect(),
+            found: work.found(),
             lock: None,
             ours,
             unfinished: false,
@@ -536,7 +586,7 @@ impl Job<'_> {
     }
 
     /// Looks at all that is there and finds what has to be done.
-    fn survey(&self, tree: &Root, survey: Survey) -> Result<Work, CreateError> {
+    fn survey(&self, tree: &Root, survey: Survey, ours: bool) -> Result<Work, CreateError> {
         let layout = self.layout;
         let work = Work {
             directories: Actions::new(layout.directories.len(), |_| Action::Keep),
@@ -562,7 +612,7 @@ impl Job<'_> {
             |walker, i| {
                 let name = Name::of(layout.serial_of_file(i));
                 let found = walker.open(layout.parents[i])?;
-                let action = self.look_at_file(found, name.as_c_str(), i, survey, &work.bytes)?;
+                let action = self.look_at_file(found, name.as_c_str(), i, (survey, ours), &work.bytes)?;
                 work.files.set(i, action);
                 Ok(())
             },
@@ -574,11 +624,17 @@ impl Job<'_> {
                 let leaf = &layout.leafdirs[i];
                 let name = Name::of(leaf.serial);
                 let found = walker.open(leaf.parent)?;
-                work.leafdirs.set(i, self.look_at_leafdir(found, name.as_c_str(), i, survey)?);
+                work.leafdirs.set(i, self.look_at_leafdir(found, name.as_c_str(), i, (survey, ours))?);
                 Ok(())
             },
         )?;
         Ok(work)
+    }
+
+    /// True where the workload writes to a tree of others: what is there under a name of the file set exists, wanted
+    /// or not.
+    fn may_overwrite(&self, ours: bool) -> bool {
+        self.options.writes && !ours
     }
 
     fn look_at_file(
@@ -586,12 +642,12 @@ impl Job<'_> {
         directory: Option<BorrowedFd<'_>>,
         name: &CStr,
         i: usize,
-        survey: Survey,
+        (survey, ours): (Survey, bool),
         bytes: &AtomicU64,
     ) -> Result<Action, CreateError> {
         let (wanted, size) = (self.wanted.files[i], self.layout.sizes[i]);
         let only_looks = matches!(survey, Survey::Read | Survey::Trust);
-        if !wanted && only_looks {
+        if !wanted && only_looks && !self.may_overwrite(ours) {
             return Ok(Action::Leave);
         }
         let path = || self.path_of(|out| self.layout.path_of_file(i, out));
@@ -657,7 +713,7 @@ impl Job<'_> {
         directory: Option<BorrowedFd<'_>>,
         name: &CStr,
         i: usize,
-        survey: Survey,
+        (survey, ours): (Survey, bool),
     ) -> Result<Action, CreateError> {
         let wanted = self.wanted.leafdirs[i];
         let path = || self.path_of(|out| self.layout.path_of_leafdir(i, out));
@@ -670,7 +726,7 @@ impl Job<'_> {
                 Err(disk::obstacle(directory.expect("something was found in it"), name, path(), "a directory"))
             }
             Ok(_) if matches!(survey, Survey::Reuse | Survey::Renew) && !wanted => Ok(Action::Unlink),
-            Ok(_) if !wanted && survey != Survey::Adopt => Ok(Action::Leave),
+            Ok(_) if !wanted && survey != Survey::Adopt && !self.may_overwrite(ours) => Ok(Action::Leave),
             Ok(_) => Ok(Action::Keep),
             Err(Errno::NOENT) if !wanted => Ok(Action::Leave),
             Err(Errno::NOENT) if matches!(survey, Survey::Read | Survey::Trust) => Err(missing(path(), survey)),

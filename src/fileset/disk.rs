@@ -85,6 +85,13 @@ impl Root {
     /// descriptor, so a run that died leaves none.
     pub(super) fn lock(&self, exclusive: bool) -> Result<Option<OwnedFd>, CreateError> {
         let Ok(fd) = rustix::fs::openat(&self.fd, c".", LISTED, Mode::empty()) else { return Ok(None) };
+        self.relock(Some(fd), exclusive)
+    }
+
+    /// Makes a lock one of the other kind. It is not there for a moment between: who takes it then has it, and this run
+    /// is refused.
+    pub(super) fn relock(&self, lock: Option<OwnedFd>, exclusive: bool) -> Result<Option<OwnedFd>, CreateError> {
+        let Some(fd) = lock else { return Ok(None) };
         let operation =
             if exclusive { FlockOperation::NonBlockingLockExclusive } else { FlockOperation::NonBlockingLockShared };
         match rustix::fs::flock(&fd, operation) {

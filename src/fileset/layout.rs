@@ -422,6 +422,8 @@ pub(super) mod tests {
             trusttree: false,
             readonly: false,
             writeonly: false,
+            sized: true,
+            device: None,
             content: None,
         }
     }

@@ -8,6 +8,7 @@
 
 pub mod content;
 pub mod create;
+pub mod device;
 mod disk;
 pub mod layout;
 pub mod owner;
@@ -16,7 +17,8 @@ pub mod pool;
 mod spec;
 
 pub use content::{Content, Stream};
-pub use create::{CreateError, Options, Prepared, Progress, prepare, remove};
+pub use create::{CreateError, Found, Options, Prepared, Progress, prepare, remove};
+pub use device::Device;
 pub use layout::{Layout, LayoutError, Presence, Variables};
 pub use path::{LinkPath, PathBuffer};
 pub use pool::{Entries, Pick, Pool, Rotor, Shape};

@@ -20,6 +20,8 @@ pub struct PathBuffer {
     /// The directory that the path is in. A rotation takes the files of a directory one after the other, so mostly only
     /// the name changes.
     parent: Option<u32>,
+    /// Every entry has the path that is there: that of a device.
+    fixed: bool,
 }
 
 impl PathBuffer {
@@ -43,7 +45,19 @@ impl PathBuffer {
         }
         let prefix = bytes.len();
         bytes.push(0);
-        PathBuffer { bytes, prefix, parent: None }
+        PathBuffer { bytes, prefix, parent: None, fixed: false }
+    }
+
+    /// The one path of all entries, whatever is set: for a device, which is the only one of its set.
+    ///
+    /// # Panics
+    ///
+    /// Where `path` holds a NUL.
+    pub fn fixed(path: &OsStr) -> Self {
+        let mut bytes = path.as_bytes().to_vec();
+        assert!(!bytes.contains(&0), "a path cannot hold a NUL");
+        bytes.push(0);
+        PathBuffer { prefix: bytes.len() - 1, bytes, parent: None, fixed: true }
     }
 
     /// The path for a system call.
@@ -67,6 +81,9 @@ impl PathBuffer {
         if self.parent == Some(parent) && serial < MOST_OF_EIGHT {
             let end = self.bytes.len() - 1;
             self.bytes[end - DIGITS..end].copy_from_slice(&eight_digits(serial));
+            return;
+        }
+        if self.fixed {
             return;
         }
         // A longer name has another length: the whole path is written next time.
@@ -97,6 +114,9 @@ impl PathBuffer {
 
     /// Sets the path of the root directory.
     pub(super) fn set_root(&mut self) {
+        if self.fixed {
+            return;
+        }
         self.parent = None;
         self.bytes.truncate(self.prefix);
         if self.prefix == 0 {
@@ -245,6 +265,16 @@ mod tests {
             path.set(1, serial, |_| (0, 3));
             assert_eq!(path.as_c_str().to_str().unwrap(), format!("00000003/{serial:08}"));
         }
+    }
+
+    #[test]
+    fn a_fixed_path_is_that_of_all_entries() {
+        let mut path = PathBuffer::fixed(OsStr::new("/proc/self/fd/7"));
+        path.set(2, 7, |_| (0, 3));
+        path.set_root();
+        path.set(2, 8, |_| (0, 3));
+        assert_eq!(path.as_c_str(), c"/proc/self/fd/7");
+        assert_eq!(PathBuffer::fixed(OsStr::new("")).as_c_str(), c"");
     }
 
     #[test]

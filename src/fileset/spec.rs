@@ -1,6 +1,7 @@
 //! What a file set is asked to be.
 
 use super::content::Content;
+use super::device::Device;
 use crate::attribute::VariableId;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -53,6 +54,12 @@ pub struct Spec {
     pub readonly: bool,
     /// Workers open its files for writing only.
     pub writeonly: bool,
+    /// The workload gives a size; otherwise that of a file is the default, and that of a device its own.
+    #[serde(default)]
+    pub sized: bool,
+    /// The block device that it is, where it is one: `exec::devices::bind` looks for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<Device>,
     /// How its data compresses and repeats; none for any random data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Content>,

@@ -7,6 +7,7 @@ use crate::engine::Way;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "aioread",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Read,
     effect: Effect::Reads,
     acts: Acts::on_a_file(DataUse::Request),

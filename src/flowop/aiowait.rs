@@ -5,6 +5,7 @@ use super::{Acts, Amount, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, M
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "aiowait",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Control,
     effect: Effect::None,
     acts: Acts::NOTHING,

@@ -11,6 +11,7 @@ use crate::engine::Way;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "aiowrite",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Write,
     effect: Effect::Writes,
     acts: Acts::on_a_file(DataUse::Request),

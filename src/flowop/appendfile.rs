@@ -11,6 +11,7 @@ use std::ops::Range;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "appendfile",
     aliases: &[],
+    on_device: |_| Err("the size of a device is fixed, and nothing can be appended"),
     class: FlowopClass::Write,
     effect: Effect::Writes,
     acts: Acts::on_a_file(DataUse::Request),

@@ -6,6 +6,7 @@ use super::{Acts, DataUse, Effect, FlowopClass, FlowopDef, attributes};
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "appendfilerand",
     aliases: &[],
+    on_device: |_| Err("the size of a device is fixed, and nothing can be appended"),
     class: FlowopClass::Write,
     effect: Effect::Writes,
     acts: Acts::on_a_file(DataUse::UpToRequest),

@@ -5,6 +5,7 @@ use super::{Acts, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Th
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "block",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Control,
     effect: Effect::None,
     acts: Acts::NOTHING,

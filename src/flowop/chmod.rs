@@ -11,6 +11,7 @@ use rustix::fs::Mode;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "chmod",
     aliases: &[],
+    on_device: |_| Err("it would change the permissions of the device for everybody"),
     class: FlowopClass::Metadata,
     effect: Effect::Attributes,
     acts: Acts { entry: EntryUse::Takes(Kind::File), ..Acts::NOTHING },

@@ -9,6 +9,7 @@ use crate::engine::Request;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "closefile",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
     acts: Acts { slot: SlotUse::Closes, ..Acts::NOTHING },

@@ -15,6 +15,7 @@ const MOST: u64 = 0x7fff_f000;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "copyfile",
     aliases: &[],
+    on_device: |_| Err("the kernel copies between files only"),
     class: FlowopClass::Write,
     effect: Effect::Writes,
     acts: Acts::with_source(EntryUse::Takes(Kind::File), DataUse::Copy),

@@ -11,6 +11,7 @@ use rustix::io::Errno;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "createfile",
     aliases: &[],
+    on_device: |_| Err("a device is there already, and no file is made beside it"),
     class: FlowopClass::Metadata,
     effect: Effect::Names,
     acts: Acts { slot: SlotUse::Opens, entry: EntryUse::Makes(Kind::File), ..Acts::NOTHING },

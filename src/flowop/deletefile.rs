@@ -10,6 +10,7 @@ use crate::fileset::pool::Pick;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "deletefile",
     aliases: &[],
+    on_device: |_| Err("a device is not removed"),
     class: FlowopClass::Metadata,
     effect: Effect::Removes,
     acts: Acts { entry: EntryUse::Removes(Kind::File), ..Acts::NOTHING },

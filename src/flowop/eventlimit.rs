@@ -6,6 +6,7 @@ use super::{Acts, Effect, FlowopClass, FlowopDef, Pace, Paid};
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "eventlimit",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Control,
     effect: Effect::None,
     acts: Acts { pace: Pace::Limits(Paid::Turn), ..Acts::NOTHING },

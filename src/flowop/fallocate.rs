@@ -10,6 +10,8 @@ use rustix::fs::FallocateFlags;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "fallocate",
     aliases: &[],
+    // It can be discarded, but only through a descriptor that has the claim (O_EXCL), which is the controller's.
+    on_device: |_| Err("the space of a device is fixed"),
     class: FlowopClass::Metadata,
     effect: Effect::Writes,
     acts: Acts::on_a_file(DataUse::None),

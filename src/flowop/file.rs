@@ -83,9 +83,20 @@ impl Choice {
         self.fd > 0
     }
 
-    fn set(&self) -> Result<usize, End> {
+    fn set(&self, thread: &Thread<'_>) -> Result<usize, End> {
         self.set.ok_or_else(|| {
-            End::Failed(None, format!("slot {} is closed, and no filesetname says what to open", self.fd))
+            let Choice { name, fd, .. } = self;
+            let why = match thread.slot(*fd).fd {
+                None => format!("slot {fd} is closed, and no filesetname says what to open"),
+                Some(_) if self.has_fd() => {
+                    format!("the file of slot {fd} is removed already, and no filesetname says which is next")
+                }
+                Some(_) => format!(
+                    "no filesetname says which file {name} is for, and it takes the open file of a slot only where fd= \
+                     gives one, 1 or more"
+                ),
+            };
+            End::Failed(None, why)
         })
     }
 
@@ -112,7 +123,11 @@ impl Choice {
         let slot = self.slot(thread);
         let Slot { fd, file } = thread.slot(slot);
         if fd.is_none() {
-            return Err(End::Failed(Some(Errno::BADF), format!("slot {slot} has no open file")));
+            let why = match self.opennext && !self.has_fd() {
+                true => " (opennext gives each operation another slot; fd= gives two flowops the same)",
+                false => "",
+            };
+            return Err(End::Failed(Some(Errno::BADF), format!("slot {slot} has no open file{why}")));
         }
         self.check_set(thread, slot, file)
     }
@@ -135,7 +150,7 @@ impl Choice {
     /// An existing file, in use from now on.
     #[inline]
     pub(super) fn choose(&mut self, thread: &mut Thread<'_>) -> Result<FileRef, End> {
-        let set = self.set()?;
+        let set = self.set(thread)?;
         thread.pick_existing(set, self.opennext, self.selection.by())
     }
 
@@ -150,7 +165,7 @@ impl Choice {
     /// A file that does not exist, claimed, with its path set.
     #[inline]
     pub(super) fn pick_absent(&mut self, thread: &mut Thread<'_>) -> Result<FileRef, End> {
-        let set = self.set()?;
+        let set = self.set(thread)?;
         let file = thread.claim_absent(set, Kind::File, self.selection.by())?;
         thread.set_path(file);
         Ok(file)
@@ -159,7 +174,7 @@ impl Choice {
     /// A file to delete, claimed; none where each is in use.
     #[inline]
     pub(super) fn pick_delete(&mut self, thread: &mut Thread<'_>) -> Result<Option<FileRef>, End> {
-        let set = self.set()?;
+        let set = self.set(thread)?;
         thread.claim_delete(set, Kind::File, self.selection.by())
     }
 

@@ -6,6 +6,7 @@ use super::{Acts, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Pa
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "finishonbytes",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Control,
     effect: Effect::None,
     acts: Acts { pace: Pace::EndsOnBytes, ..Acts::NOTHING },

@@ -8,6 +8,7 @@ use rustix::fs::FlockOperation;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "flock",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
     acts: Acts { slot: SlotUse::Needs, ..Acts::NOTHING },

@@ -7,6 +7,7 @@ use crate::engine::Request;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "fsync",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
     acts: Acts { slot: SlotUse::Needs, ..Acts::NOTHING },

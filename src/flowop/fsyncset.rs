@@ -6,6 +6,7 @@ use crate::engine::Request;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "fsyncset",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
     acts: Acts::NOTHING,

@@ -10,6 +10,7 @@ use rustix::io::Errno;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "link",
     aliases: &[],
+    on_device: |_| Err("a device gets no second name"),
     class: FlowopClass::Metadata,
     effect: Effect::Names,
     acts: Acts::with_source(EntryUse::Takes(Kind::File), DataUse::None),

@@ -5,6 +5,7 @@ use super::{Acts, Broken, Effect, End, Flowop, FlowopClass, FlowopDef, Moved, Th
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "listdir",
     aliases: &[],
+    on_device: |_| Err("a device has no directories"),
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
     acts: Acts::NOTHING,

@@ -10,6 +10,7 @@ use rustix::io::Errno;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "listxattr",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
     acts: Acts { entry: EntryUse::Takes(Kind::File), ..Acts::NOTHING },

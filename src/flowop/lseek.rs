@@ -10,6 +10,7 @@ use rustix::io::Errno;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "lseek",
     aliases: &[],
+    on_device: |_| Err("a device has no holes that could be looked for"),
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
     acts: Acts::on_a_file(DataUse::None),

@@ -9,6 +9,7 @@ use super::{
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "makedir",
     aliases: &[],
+    on_device: |_| Err("a device has no directories"),
     class: FlowopClass::Metadata,
     effect: Effect::Names,
     acts: Acts { entry: EntryUse::Makes(Kind::Leafdir), ..Acts::NOTHING },

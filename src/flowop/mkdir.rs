@@ -6,6 +6,7 @@ use super::{Acts, Effect, EntryUse, FlowopClass, FlowopDef, Kind, attributes};
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "mkdir",
     aliases: &[],
+    on_device: |_| Err("a device has no directories"),
     class: FlowopClass::Metadata,
     effect: Effect::Names,
     acts: Acts { entry: EntryUse::Makes(Kind::Home), ..Acts::NOTHING },

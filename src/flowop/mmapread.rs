@@ -11,6 +11,7 @@ use std::ops::Range;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "mmapread",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Read,
     effect: Effect::Reads,
     acts: Acts::on_a_file(DataUse::Request),

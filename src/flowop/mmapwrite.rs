@@ -7,6 +7,7 @@ use crate::engine::Request;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "mmapwrite",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Write,
     effect: Effect::Writes,
     acts: Acts::on_a_file(DataUse::Request),

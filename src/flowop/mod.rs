@@ -27,7 +27,9 @@ mod xattr;
 
 pub use acts::{Acts, DataUse, EntryUse, Pace, Paid, SlotUse};
 pub use outstanding::Lost;
-pub use thread::{By, DIRECT_ALIGNMENT, FileRef, Kind, OpenSet, OwnIo, Posted, RunState, Slot, Taken, Thread};
+pub use thread::{
+    By, DIRECT_ALIGNMENT, FileRef, Kind, OpenSet, OwnIo, Posted, ROTATION, RunState, Slot, Taken, Thread,
+};
 
 mod aioread;
 mod aiowait;
@@ -214,6 +216,8 @@ pub struct FlowopDef {
     pub name: &'static str,
     /// Other names with the same meaning.
     pub aliases: &'static [&'static str],
+    /// Why one with these attributes cannot work on a block device, where it cannot.
+    pub on_device: fn(&Attributes) -> Result<(), &'static str>,
     /// For the totals.
     pub class: FlowopClass,
     /// For the checks.

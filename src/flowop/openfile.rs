@@ -10,6 +10,7 @@ use rustix::fs::OFlags;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "openfile",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
     acts: Acts { slot: SlotUse::Opens, entry: EntryUse::Takes(Kind::File), ..Acts::NOTHING },
@@ -106,6 +107,22 @@ mod tests {
         }
         let entries: Vec<_> = [127, 126, 125].iter().map(|s| thread.slot(*s).file.unwrap().entry).collect();
         assert_eq!(entries, [0, 1, 2]);
+    }
+
+    /// As in filebench: each operation moves the rotation on, whatever its flowop.
+    #[test]
+    fn a_closefile_in_rotation_meets_the_slots_of_as_many_opens_before() {
+        let bench = Bench::new(3, 3);
+        let mut thread = bench.thread();
+        let mut open = bench.flowop("openfile", "filesetname=fs,opennext");
+        let mut close = bench.flowop("closefile", "opennext");
+        bench.step(&mut open, &mut thread).unwrap();
+        let Err(End::Failed(_, why)) = bench.step(&mut close, &mut thread) else { panic!("slot 126 was closed") };
+        assert!(why.contains("slot 126") && why.contains("fd="), "{why}");
+        for _ in 0..126 {
+            bench.step(&mut open, &mut thread).unwrap();
+        }
+        assert_eq!(bench.step(&mut close, &mut thread), Ok((Turn::Go, Moved::NONE)));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::{Acts, Effect, FlowopClass, FlowopDef, Pace, Paid, attributes};
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "opslimit",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Control,
     effect: Effect::None,
     acts: Acts { pace: Pace::Limits(Paid::Operation), ..Acts::NOTHING },

@@ -13,6 +13,7 @@ const LONGEST: usize = 4096;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "readlink",
     aliases: &[],
+    on_device: |_| Err("a device is no symbolic link"),
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
     acts: Acts { entry: EntryUse::Takes(Kind::File), ..Acts::NOTHING },

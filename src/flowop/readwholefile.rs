@@ -10,6 +10,7 @@ use std::ops::Range;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "readwholefile",
     aliases: &["readfile"],
+    on_device: |_| Ok(()),
     class: FlowopClass::Read,
     effect: Effect::Reads,
     acts: Acts::on_a_file(DataUse::WholeFile),

@@ -10,6 +10,7 @@ use rustix::io::Errno;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "removedir",
     aliases: &[],
+    on_device: |_| Err("a device has no directories"),
     class: FlowopClass::Metadata,
     effect: Effect::Removes,
     acts: Acts { entry: EntryUse::Removes(Kind::Leafdir), ..Acts::NOTHING },

@@ -10,6 +10,7 @@ use rustix::io::Errno;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "rename",
     aliases: &[],
+    on_device: |_| Err("a device keeps its name"),
     class: FlowopClass::Metadata,
     effect: Effect::Moves,
     acts: Acts::with_source(EntryUse::Removes(Kind::File), DataUse::None),

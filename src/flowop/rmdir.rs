@@ -6,6 +6,7 @@ use super::{Acts, Effect, EntryUse, FlowopClass, FlowopDef, Kind, attributes};
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "rmdir",
     aliases: &[],
+    on_device: |_| Err("a device has no directories"),
     class: FlowopClass::Metadata,
     effect: Effect::Removes,
     acts: Acts { entry: EntryUse::Removes(Kind::Home), ..Acts::NOTHING },

@@ -9,6 +9,7 @@ use std::sync::Arc;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "sempost",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Control,
     effect: Effect::None,
     acts: Acts::NOTHING,

@@ -10,6 +10,7 @@ use rustix::io::Errno;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "setxattr",
     aliases: &[],
+    on_device: |_| Err("it would change the name in /dev, not the device"),
     class: FlowopClass::Metadata,
     effect: Effect::Attributes,
     acts: Acts { entry: EntryUse::Takes(Kind::File), ..Acts::NOTHING },

@@ -8,6 +8,7 @@ use super::{
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "statdir",
     aliases: &[],
+    on_device: |_| Err("a device has no directories"),
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
     acts: Acts { entry: EntryUse::Takes(Kind::Leafdir), ..Acts::NOTHING },

@@ -9,6 +9,7 @@ use crate::engine::{Object, Request};
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "statfile",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
     acts: Acts { entry: EntryUse::Takes(Kind::File), ..Acts::NOTHING },

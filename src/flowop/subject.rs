@@ -67,10 +67,7 @@ impl Subject {
     fn choose_by_name(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
         let file = self.choice.choose(thread)?;
         let set = &thread.sets[file.set];
-        let path = self.path.get_or_insert_with(|| match self.name {
-            Name::Relative => PathBuffer::new(),
-            Name::Absolute => PathBuffer::with_prefix(set.path.as_os_str()),
-        });
+        let path = self.path.get_or_insert_with(|| set.path_buffer(self.name == Name::Absolute));
         set.pool.file_path(file.entry, path);
         self.at = At::File(file);
         Ok(Turn::Go)

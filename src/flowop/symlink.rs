@@ -11,6 +11,7 @@ use rustix::io::Errno;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "symlink",
     aliases: &[],
+    on_device: |_| Err("no links to a device are made"),
     class: FlowopClass::Metadata,
     effect: Effect::Names,
     acts: Acts::with_source(EntryUse::Takes(Kind::File), DataUse::None),

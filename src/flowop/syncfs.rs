@@ -6,6 +6,7 @@ use crate::engine::Request;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "syncfs",
     aliases: &[],
+    on_device: |_| Err("a device is no file system; fsync flushes it"),
     class: FlowopClass::Metadata,
     effect: Effect::Reads,
     acts: Acts::NOTHING,

@@ -149,6 +149,8 @@ impl Bench {
                     trusttree: false,
                     readonly: false,
                     writeonly: false,
+                    sized: true,
+                    device: None,
                     content: None,
                 };
                 let layout = Layout::plan(&spec, Seed::root(1), &mut NoVariables).unwrap();
@@ -163,6 +165,7 @@ impl Bench {
                     pool,
                     root: None,
                     path: PathBuf::new(),
+                    device: None,
                     access: OFlags::RDWR,
                     content: None,
                 }

@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 /// Slots that `opennext` rotates through.
-const ROTATION: usize = 128;
+pub const ROTATION: usize = 128;
 
 /// Alignment of addresses, offsets and lengths that direct I/O is given where wlrun chooses them. It is a multiple of
 /// every block size in use, and the size of a page.
@@ -32,10 +32,13 @@ pub struct OpenSet<'r> {
     pub pool: Pool<'r>,
     /// Its root directory; none on an engine that touches no files.
     pub root: Option<OwnedFd>,
-    /// Its root directory's path, without symbolic links in it; empty on an engine that touches no files.
+    /// Its root directory's path, without symbolic links in it, or the path that opens the device; empty on an engine
+    /// that touches no files.
     pub path: PathBuf,
     /// O_RDONLY, O_WRONLY or O_RDWR.
     pub access: OFlags,
+    /// The block device that it is, for messages, where it is one.
+    pub device: Option<PathBuf>,
     /// How data that is written to its files compresses and repeats; none for any random data.
     pub content: Option<Content>,
 }
@@ -44,6 +47,15 @@ impl OpenSet<'_> {
     /// Where paths of entries start.
     pub fn directory(&self) -> BorrowedFd<'_> {
         self.root.as_ref().map_or(rustix::fs::CWD, AsFd::as_fd)
+    }
+
+    /// For paths of entries, as the calls take them: relative to [`OpenSet::directory`], or `absolute`.
+    pub fn path_buffer(&self, absolute: bool) -> PathBuffer {
+        match (&self.device, absolute) {
+            (Some(_), _) => PathBuffer::fixed(self.path.as_os_str()),
+            (None, true) => PathBuffer::with_prefix(self.path.as_os_str()),
+            (None, false) => PathBuffer::new(),
+        }
     }
 }
 
@@ -278,7 +290,7 @@ impl<'r> Thread<'r> {
                     leafdirs: Rotor::shared(set.pool.leafdirs().len(), threads),
                     homes: Rotor::shared(set.pool.homes().len(), threads),
                     directories: Rotor::shared(set.pool.directories(), threads),
-                    path: PathBuffer::new(),
+                    path: set.path_buffer(false),
                     content: set.content.map(|content| content.endless(seed.child("content").index(number))),
                 })
                 .collect(),
@@ -653,9 +665,13 @@ impl<'r> Thread<'r> {
 
     /// A file for a message: `fs1/00000001/00000003`.
     pub fn show(&self, file: FileRef) -> String {
+        let set = &self.sets[file.set];
+        if let Some(device) = &set.device {
+            return device.display().to_string();
+        }
         let mut path = PathBuffer::new();
-        self.sets[file.set].pool.file_path(file.entry, &mut path);
-        format!("{}/{}", self.sets[file.set].name, path.as_c_str().to_string_lossy())
+        set.pool.file_path(file.entry, &mut path);
+        format!("{}/{}", set.name, path.as_c_str().to_string_lossy())
     }
 
     /// The file of a slot for a message.

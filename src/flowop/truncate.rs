@@ -10,6 +10,7 @@ use crate::engine::Request;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "truncate",
     aliases: &[],
+    on_device: |_| Err("the size of a device is fixed"),
     class: FlowopClass::Metadata,
     effect: Effect::Writes,
     acts: Acts { slot: SlotUse::Prefers, entry: EntryUse::Takes(Kind::File), ..Acts::NOTHING },

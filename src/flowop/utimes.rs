@@ -9,6 +9,7 @@ use crate::engine::Request;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "utimes",
     aliases: &[],
+    on_device: |_| Err("it would change the times of the name in /dev, not of the device"),
     class: FlowopClass::Metadata,
     effect: Effect::Attributes,
     acts: Acts { entry: EntryUse::Takes(Kind::File), ..Acts::NOTHING },

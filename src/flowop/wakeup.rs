@@ -6,6 +6,7 @@ use std::sync::Arc;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "wakeup",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Control,
     effect: Effect::None,
     acts: Acts::NOTHING,

@@ -7,6 +7,7 @@ use super::{Acts, Broken, DataUse, Effect, End, Flowop, FlowopClass, FlowopDef, 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "write",
     aliases: &[],
+    on_device: |_| Ok(()),
     class: FlowopClass::Write,
     effect: Effect::Writes,
     acts: Acts::on_a_file(DataUse::Request),

@@ -10,6 +10,7 @@ use std::ops::Range;
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "writewholefile",
     aliases: &["writefile"],
+    on_device: |_| Ok(()),
     class: FlowopClass::Write,
     effect: Effect::Writes,
     acts: Acts::on_a_file(DataUse::WholeFile),

@@ -107,8 +107,12 @@ pub static FILESET: Entity = Entity {
         COMPRESS,
         DEDUP,
     ],
-    idle: &[CACHED],
-    planned: &["fstype", "namelength"],
+    idle: &[
+        CACHED,
+        ("fstype", "filebench reserves the word and does nothing with it"),
+        ("namelength", "filebench reserves the word and does nothing with it"),
+    ],
+    planned: &[],
 };
 
 /// `define process`.

@@ -2,8 +2,9 @@
 //!
 //! A [`Plan`] holds no handle and no reference, so that it can be shown, stored and sent to worker processes.
 
-use crate::attribute::{Attributes, Value};
+use crate::attribute::{Attributes, Quantity, Value};
 use crate::fileset;
+use crate::flowop::FlowopClass;
 use crate::random;
 use crate::summary::assertion::Assertion;
 use serde::{Deserialize, Serialize};
@@ -262,9 +263,29 @@ impl ThreadPlan {
         found
     }
 
-    /// True where a flowop opens files into this slot with O_DIRECT.
+    /// True where all files in this slot are opened with O_DIRECT: by `openfile` and `createfile` where there are such
+    /// for the slot, else by the flowops that open on their own. Of those the first opens for all, as long as it is
+    /// always the same that comes first.
     pub fn opens_direct(&self, slot: u64) -> bool {
-        self.flowops.iter().any(|f| f.attributes.number("fd") == slot && f.attributes.flag("directio"))
+        let left_out = self.left_out();
+        let of_slot = |kinds: &[&str]| -> Vec<&FlowopPlan> {
+            let is = |(at, f): &(usize, &FlowopPlan)| {
+                let never = f.attributes.quantity("iters") == Some(Quantity::Fixed(0));
+                let done = !never && !left_out.contains(&(*at as u32));
+                done && f.attributes.number("fd") == slot && (kinds.is_empty() || kinds.contains(&f.kind.as_str()))
+            };
+            self.flowops.iter().enumerate().filter(is).map(|(_, f)| f).collect()
+        };
+        let mut openers = of_slot(&["openfile", "createfile"]);
+        if openers.is_empty() {
+            openers = of_slot(&[]);
+            openers.retain(|f| f.opens() && f.attributes.fileset("filesetname").is_some());
+            let varies = self.program.iter().any(|node| matches!(node, Node::Mix { .. } | Node::Composite { .. }));
+            if !varies && of_slot(&["closefile"]).is_empty() {
+                openers.truncate(1);
+            }
+        }
+        !openers.is_empty() && openers.iter().all(|f| f.attributes.flag("directio"))
     }
 
     /// Most operations that it may have under way beside itself; 0 where no flowop submits any.
@@ -346,6 +367,13 @@ impl FlowopPlan {
     /// Where the plan was made by another version with other flowops.
     pub fn def(&self) -> &'static crate::flowop::FlowopDef {
         crate::flowop::find(&self.kind).expect("a plan names flowops of the list")
+    }
+
+    /// True where it opens a file into its slot where none is open.
+    fn opens(&self) -> bool {
+        let def = self.def();
+        let has = |name: &str| def.attributes().any(|attribute| attribute.name == name);
+        has("fd") && (has("noreadahead") || matches!(def.class, FlowopClass::Read | FlowopClass::Write))
     }
 
     /// False where it goes through the page cache however its file was opened: what is mapped does.

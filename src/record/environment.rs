@@ -26,8 +26,22 @@ pub struct Environment {
     pub mount_options: Option<String>,
     /// Bytes free for an ordinary user before the run.
     pub free_bytes: Option<u64>,
+    /// The files of the workload that are block devices.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<DeviceRecord>,
     /// The command line.
     pub command: Vec<String>,
+}
+
+/// A block device that a workload works on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeviceRecord {
+    /// Without symbolic links in it.
+    pub path: String,
+    /// Bytes of it that the workload uses.
+    pub bytes: u64,
+    /// Its size.
+    pub size_bytes: u64,
 }
 
 impl Environment {

@@ -12,7 +12,7 @@ mod histogram;
 
 pub use crate::flowop::FlowopClass;
 pub use crate::sys::errno_name;
-pub use environment::{Environment, memory};
+pub use environment::{DeviceRecord, Environment, memory};
 pub use histogram::{BUCKETS, Histogram, LONGEST_NS, bucket};
 
 /// Version of the record's form on disk. The first number rises when a key is renamed or removed.

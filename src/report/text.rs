@@ -45,10 +45,16 @@ fn header(record: &RunRecord) -> String {
 
 /// `10000 files, 1.25 GB in /mnt/nfs (nfs4, server:/export)`.
 fn files(workload: &WorkloadRecord, environment: &Environment) -> String {
-    let mut text = if workload.files == 0 {
-        "no files".to_owned()
-    } else {
-        format!("{}, {}", plural(workload.files, "file", "files"), units::bytes(workload.bytes))
+    let on_devices = environment.devices.iter().fold(0u64, |sum, device| sum.saturating_add(device.bytes));
+    let devices = devices(environment, on_devices);
+    let mut text = match (workload.files, devices) {
+        (0, Some(devices)) => return devices,
+        (0, None) => "no files".to_owned(),
+        (files, devices) => {
+            let bytes = units::bytes(workload.bytes.saturating_sub(on_devices));
+            let before = devices.map(|devices| devices + ", ").unwrap_or_default();
+            format!("{before}{}, {bytes}", plural(files, "file", "files"))
+        }
     };
     if let Some(target) = &environment.target {
         let _ = write!(text, " in {}", line_of(target));
@@ -59,6 +65,13 @@ fn files(workload: &WorkloadRecord, environment: &Environment) -> String {
         }
     }
     text
+}
+
+/// `1 device, 64 MB /dev/loop0`; none where there is none.
+fn devices(environment: &Environment, bytes: u64) -> Option<String> {
+    let paths: Vec<String> = environment.devices.iter().map(|device| line_of(&device.path)).collect();
+    let count = paths.len() as u64;
+    (count > 0).then(|| format!("{}, {} {}", plural(count, "device", "devices"), units::bytes(bytes), paths.join(" ")))
 }
 
 /// `1 process x 50 threads`. Several processes may have unlike numbers of threads, so there the sum is shown.
@@ -191,6 +204,7 @@ fn in_words(failure: &Failure) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::DeviceRecord;
     use crate::record::{Ended, FlowopClass};
     use crate::summary::sample::{flowop, idle, sample};
 
@@ -382,6 +396,19 @@ mod tests {
         record.workload.processes = 1;
         record.environment.target = Some("/mnt".into());
         assert!(render(&record).contains("  1 file, 1.25 GB in /mnt  1 process x 1 thread  seed 7\n"));
+    }
+
+    #[test]
+    fn devices_stand_before_files_and_have_their_own_bytes() {
+        let mut record = sample();
+        let device = |path: &str, bytes| DeviceRecord { path: path.into(), bytes, size_bytes: 1 << 30 };
+        record.environment.devices = vec![device("/dev/sdb", 250_000_000)];
+        assert!(render(&record).contains("  1 device, 250 MB /dev/sdb, 10000 files, 1.00 GB in /mnt/nfs (nfs4"));
+        record.environment.devices.push(device("/dev/sdc", 1_000_000_000));
+        record.workload.files = 0;
+        assert!(render(&record).contains("  2 devices, 1.25 GB /dev/sdb /dev/sdc  1 process"), "{}", render(&record));
+        let again = crate::report::json::read(&crate::report::json::render(&record)).unwrap();
+        assert_eq!(again, record);
     }
 
     #[test]

@@ -1,8 +1,22 @@
 //! A file in memory.
 
 use super::files;
+use rustix::fd::BorrowedFd;
+use rustix::fs::{FileType, SeekFrom};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
+
+/// Bytes of a file. The position of a device's descriptor is where it was afterwards.
+fn length(fd: BorrowedFd<'_>) -> Result<u64, Errno> {
+    let stat = rustix::fs::fstat(fd)?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::BlockDevice {
+        return Ok(stat.st_size as u64);
+    }
+    let position = rustix::fs::tell(fd)?;
+    let end = rustix::fs::seek(fd, SeekFrom::End(0))?;
+    rustix::fs::seek(fd, SeekFrom::Start(position))?;
+    Ok(end)
+}
 
 /// A shared mapping of a whole file, as long as the file is at that moment. Data goes in and out by copies only: no
 /// reference into memory that others may change ever exists.
@@ -23,7 +37,7 @@ impl Mapping {
     /// Of `fstat`, `fcntl` or `mmap`: EACCES where the file is open for writing only.
     pub fn of(fd: i32) -> Result<Self, Errno> {
         let fd = files::borrow(fd)?;
-        let len = usize::try_from(rustix::fs::fstat(fd)?.st_size).map_err(|_| Errno::OVERFLOW)?;
+        let len = usize::try_from(length(fd)?).map_err(|_| Errno::OVERFLOW)?;
         let access = rustix::fs::fcntl_getfl(fd)? & rustix::fs::OFlags::RWMODE;
         if len == 0 {
             return Ok(Mapping { base: std::ptr::NonNull::<u8>::dangling().as_ptr(), len: 0, writable: false });
