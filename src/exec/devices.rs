@@ -26,7 +26,7 @@ pub fn bind(plan: &mut Plan) -> Result<Vec<Diagnostic>, String> {
                 "the fileset '{name}' would be the device {path}; only a 'define file' can be a device"
             ));
         }
-        if !spec.sized {
+        if spec.sizeless {
             spec.size = Draw::Fixed(device.bytes as f64);
         }
     }

@@ -422,7 +422,7 @@ pub(super) mod tests {
             trusttree: false,
             readonly: false,
             writeonly: false,
-            sized: true,
+            sizeless: false,
             device: None,
             content: None,
         }

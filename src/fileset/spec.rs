@@ -54,9 +54,9 @@ pub struct Spec {
     pub readonly: bool,
     /// Workers open its files for writing only.
     pub writeonly: bool,
-    /// The workload gives a size; otherwise that of a file is the default, and that of a device its own.
-    #[serde(default)]
-    pub sized: bool,
+    /// The workload gives no size: that of a file is the default, and that of a device its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sizeless: bool,
     /// The block device that it is, where it is one: `exec::devices::bind` looks for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Device>,

@@ -149,7 +149,7 @@ impl Bench {
                     trusttree: false,
                     readonly: false,
                     writeonly: false,
-                    sized: true,
+                    sizeless: false,
                     device: None,
                     content: None,
                 };

@@ -706,7 +706,7 @@ impl<'a> Resolver<'a, '_> {
             trusttree: attributes.flag("trusttree"),
             readonly: attributes.flag("readonly"),
             writeonly: attributes.flag("writeonly"),
-            sized: attributes.quantity("size").is_some_and(|size| size != Quantity::Fixed(0)),
+            sizeless: attributes.quantity("size").is_none_or(|size| size == Quantity::Fixed(0)),
             device: None,
             content: Content::of(attributes.ratio("compress"), attributes.ratio("dedup")),
         }
