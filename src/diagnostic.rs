@@ -276,9 +276,10 @@ pub fn nearest_name<'a>(written: &str, known: impl IntoIterator<Item = &'a str>)
         let count = other.chars().count();
         let allowed = count.max(length) / 3;
         // Where the lengths tell enough, the letters are not compared.
-        let distance = (count.abs_diff(length) <= allowed)
-            .then(|| strsim::damerau_levenshtein(&lower, &other))
-            .unwrap_or(usize::MAX);
+        if count.abs_diff(length) > allowed {
+            return None;
+        }
+        let distance = strsim::damerau_levenshtein(&lower, &other);
         (distance <= allowed).then_some((distance, name))
     };
     let names = known.into_iter().take(MOST_NAMES).filter(|name| *name != written && name.len() <= LONGEST_NAME);
