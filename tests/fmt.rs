@@ -208,7 +208,8 @@ fn what_is_loaded_is_included() {
 #[test]
 fn a_wl_is_never_of_filebench_1_4() {
     let process = "define process name=p { thread name=t { flowop statfile name=s,filesetname=f } }\nrun 1\n";
-    let old = format!("usage \"x\"\ndefine fileset name=f,path=$dir,filesize=4k,entries=2,dirwidth=2,prealloc\n{process}");
+    let old =
+        format!("usage \"x\"\ndefine fileset name=f,path=$dir,filesize=4k,entries=2,dirwidth=2,prealloc\n{process}");
     let here = folder(&[("old.f", old.as_str())]);
     let check = |name: &str| {
         let mut command = Command::new(WLRUN);

@@ -2,9 +2,10 @@
 
 use super::check::resolve;
 use super::exit::{self, Exit};
-use super::run::{check_places, check_system, missing_directories, raise_descriptor_limit};
+use super::run::{bind_devices, check_places, check_system, missing_directories, raise_descriptor_limit};
 use super::{Parameters, complain, files, library, print, say};
 use crate::exec::{self, Preview, RunPreview, SetPreview, SizesPreview};
+use crate::fileset::device::Leave;
 use crate::plan::forecast::{self, Finding, FindingKind, FlowopForecast, Means, Mix, RunForecast, Sizes, Weight};
 use crate::plan::{Plan, QuitMode, RunPlan};
 use crate::record::{FlowopClass, memory};
@@ -80,9 +81,16 @@ pub(super) fn run(args: &PlanArgs) -> Exit {
             return exit::FAILED;
         }
     };
-    let resolved = resolve(file, &args.parameters.library(), &options);
+    let mut resolved = resolve(file, &args.parameters.library(), &options);
+    let fits = match bind_devices(&mut resolved) {
+        Ok(fits) => fits,
+        Err((exit, why)) => {
+            complain(&why);
+            return exit;
+        }
+    };
     say(&resolved.render(args.parameters.colored()));
-    let Some(plan) = resolved.plan else { return exit::USAGE };
+    let Some(plan) = resolved.plan.filter(|_| fits) else { return exit::USAGE };
     // As a run does, before it asks for limits.
     raise_descriptor_limit();
     let preview = match exec::preview(&plan, &exec::Options::default(), &forecast::descriptors) {
@@ -164,10 +172,14 @@ fn notes(plan: &Plan) -> Vec<String> {
         files::check(plan).err(),
     ];
     notes.extend(objections.into_iter().flatten().map(|(_, why)| why));
-    for set in plan.filesets.iter().filter(|set| set.trusttree) {
+    match exec::devices::refusals(plan, &Leave::default()) {
+        Ok(refused) => notes.extend(refused),
+        Err(why) => notes.push(why),
+    }
+    for set in plan.filesets.iter().filter(|set| set.trusttree && set.device.is_none()) {
         notes.push(format!("the tree of '{}' is taken as it is (trusttree): nothing is made in it", set.name));
     }
-    for set in plan.filesets.iter().filter(|set| set.reuse && !set.trusttree) {
+    for set in plan.filesets.iter().filter(|set| set.reuse && !set.trusttree && set.device.is_none()) {
         notes.push(format!(
             "a tree of '{}' that an earlier run left is kept, and what differs is repaired (reuse)",
             set.name

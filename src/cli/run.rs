@@ -1,6 +1,6 @@
 //! `wlrun run`, and `wlrun` without a subcommand: from arguments to exit code.
 
-use super::check::resolve;
+use super::check::{Resolved, resolve};
 use super::exit::{self, Exit};
 use super::live::{EchoTo, Live};
 use super::output::{self, Format, Pending};
@@ -106,12 +106,7 @@ fn try_run(args: &RunArgs) -> Result<Exit, Failed> {
         .plan_options(false)
         .map_err(|error| (exit::FAILED, format!("the working directory cannot be read: {error}")))?;
     let mut resolved = resolve(file, &args.parameters.library(), &options);
-    let mistakes = match &mut resolved.plan {
-        Some(plan) => exec::devices::bind(plan).map_err(|why| (exit::USAGE, why))?,
-        None => Vec::new(),
-    };
-    let fits = mistakes.is_empty();
-    mistakes.into_iter().for_each(|mistake| resolved.diagnostics.push(mistake));
+    let fits = bind_devices(&mut resolved)?;
     say(&resolved.render(args.parameters.colored()));
     let Some(plan) = resolved.plan.filter(|_| fits) else { return Ok(exit::USAGE) };
     check_system(&plan, args.allow_exec)?;
@@ -206,6 +201,18 @@ fn reason(record: &RunRecord) -> Option<String> {
         (_, Some(reason)) => Some(format!("the run failed: {reason}")),
         (_, None) => Some("the run failed".into()),
     }
+}
+
+/// Finds the block devices among the files of a workload; false where one is used as no device can be, which is among the
+/// findings then.
+pub(super) fn bind_devices(resolved: &mut Resolved) -> Result<bool, Failed> {
+    let mistakes = match &mut resolved.plan {
+        Some(plan) => exec::devices::bind(plan).map_err(|why| (exit::USAGE, why))?,
+        None => Vec::new(),
+    };
+    let fits = mistakes.is_empty();
+    mistakes.into_iter().for_each(|mistake| resolved.diagnostics.push(mistake));
+    Ok(fits)
 }
 
 /// Devices are written to only with leave, and where nothing is known to need what is on them.

@@ -171,6 +171,8 @@ fn set_preview(plan: &Plan, sets: &Sets, at: usize) -> SetPreview {
         mean: figures.bytes as f64 / figures.files as f64,
         max: *max,
     });
+    // A device is there, and nothing is made for it.
+    let made = |n: u64| if spec.device.is_some() { 0 } else { n };
     SetPreview {
         name: spec.name.clone(),
         path: spec.root(),
@@ -178,12 +180,12 @@ fn set_preview(plan: &Plan, sets: &Sets, at: usize) -> SetPreview {
         files_made,
         bytes: figures.bytes,
         bytes_made,
-        directories: figures.directories,
-        homes: layout.homes().count() as u64,
+        directories: made(figures.directories),
+        homes: made(layout.homes().count() as u64),
         leafdirs: figures.leafdirs,
         leafdirs_made,
-        inodes_made: files_made + figures.directories + leafdirs_made,
-        inodes: figures.files + figures.directories + figures.leafdirs,
+        inodes_made: made(files_made + figures.directories + leafdirs_made),
+        inodes: made(figures.files + figures.directories + figures.leafdirs),
         depth: depths.into_iter().max().unwrap_or(0),
         sizes,
         reuse: spec.reuse,
