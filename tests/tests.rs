@@ -12,6 +12,7 @@ mod data;
 mod docs;
 mod exact;
 mod fmt;
+mod forms;
 mod layers;
 mod library;
 mod mix;

@@ -2,7 +2,7 @@
 
 use super::exit::{self, Exit};
 use super::{Parameters, complain, library, say};
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostics, Level};
 use crate::plan::{self, Options, Plan};
 use crate::source::SourceFile;
 use crate::syntax::{Library, Texts};
@@ -29,6 +29,17 @@ impl Resolved {
     /// All findings, for people.
     pub(super) fn render(&self, color: bool) -> String {
         self.diagnostics.render(self.texts.sources(), color)
+    }
+
+    /// The mistakes, a line each with its place.
+    pub(super) fn mistakes(&self) -> Vec<String> {
+        let mistakes = self.diagnostics.sorted().into_iter().filter(|found| found.level == Level::Error);
+        mistakes
+            .map(|found| match found.labels.first() {
+                Some((span, _)) => format!("{}: {}", self.texts.sources().place(span.start), found.message),
+                None => found.message.clone(),
+            })
+            .collect()
     }
 }
 
