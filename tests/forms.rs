@@ -306,6 +306,25 @@ fn a_command_line_that_is_wrong_is_answered_in_the_form_that_it_asks_for() {
     }
 }
 
+#[test]
+fn what_was_measured_before_a_refusal_is_not_thrown_away() {
+    let measured = "create files\ncreate processes\nsleep 30ms\nstats snap\nshutdown processes\n";
+    let text = format!("{PLAIN}{measured}shutdown files\nsystem \"mkdir f; touch f/foreign\"\n{measured}");
+    for format in ["json", "ndjson"] {
+        let bench = Bench::new(&text);
+        let mut command = Command::new(WLRUN);
+        command.arg(bench.scratch.path().join("test.wl")).args(["--format", format, "--allow-exec", "--dir", "."]);
+        let outcome = bench.outcome(command.current_dir(&bench.dir).output().unwrap()).exits(3).says("refused");
+        let runs = match format {
+            "json" => document(&outcome.stdout)["runs"].as_array().unwrap().clone(),
+            _ => stream(&outcome.stdout).into_iter().filter(|object| object["type"] == "run").collect(),
+        };
+        let valid: Vec<&Value> = runs.iter().map(|run| &run["valid"]).collect();
+        assert_eq!(valid, [true, false]);
+        assert!(runs[1]["reason"].as_str().unwrap().contains("refused"), "{}", runs[1]["reason"]);
+    }
+}
+
 /// A run that operations do not come back from takes half a minute, so its record is made from another one.
 #[test]
 fn a_stuck_run_is_of_the_schema() {
