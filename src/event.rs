@@ -1,7 +1,8 @@
 //! What happens while it happens: the controller sends events, and whoever shows them decides how.
 
-use crate::record::RunRecord;
+use crate::record::{FlowopRecord, Interval, Run, RunRecord};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Something to show, or to write for the workload.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +42,16 @@ pub enum Event {
     },
     /// An interval of the measured window is over.
     Interval(Tick),
+    /// The interval before it, as the record will have it: nothing is added to it any more. Not in a session, whose
+    /// measurement a `stats clear` may throw away.
+    Counted {
+        /// What was done in it.
+        interval: Box<Interval>,
+        /// Which flowops its rows are; their counts mean nothing.
+        flowops: Arc<[FlowopRecord]>,
+    },
+    /// A run or a snapshot is in the record.
+    Measured(Box<Run>),
     /// The window has closed and operations are still under way.
     Draining {
         /// Process instances that are not yet gone.

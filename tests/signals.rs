@@ -176,7 +176,7 @@ fn the_form_of_the_report_is_kept_when_interrupted() {
     let run = Started::new(Bench::new(ENDLESS).args(["--format", "json"])).at_work();
     run.send(Signal::INT);
     let outcome = run.end().exits(130);
-    let document: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let document = crate::forms::document(&outcome.stdout);
     assert_eq!(Some(&document), outcome.record.as_ref());
 }
 

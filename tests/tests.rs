@@ -13,6 +13,7 @@ mod devices;
 mod docs;
 mod exact;
 mod fmt;
+mod forms;
 mod fuzz;
 mod layers;
 mod library;

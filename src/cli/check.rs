@@ -2,7 +2,7 @@
 
 use super::exit::{self, Exit};
 use super::{Parameters, complain, library, say};
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostics, Level};
 use crate::plan::{self, Options, Plan, forecast};
 use crate::source::SourceFile;
 use crate::syntax::{Library, Texts};
@@ -35,6 +35,17 @@ impl Resolved {
     fn warn(&mut self) {
         let findings = self.plan.iter().flat_map(forecast::certain);
         findings.filter_map(|finding| finding.diagnostic()).for_each(|diagnostic| self.diagnostics.push(diagnostic));
+    }
+
+    /// The mistakes, a line each with its place.
+    pub(super) fn mistakes(&self) -> Vec<String> {
+        let mistakes = self.diagnostics.sorted().into_iter().filter(|found| found.level == Level::Error);
+        mistakes
+            .map(|found| match found.labels.first() {
+                Some((span, _)) => format!("{}: {}", self.texts.sources().place(span.start), found.message),
+                None => found.message.clone(),
+            })
+            .collect()
     }
 }
 

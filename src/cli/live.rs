@@ -85,6 +85,8 @@ impl Live {
                     self.line(&tick_line(&tick));
                 }
             }
+            // For a stream.
+            Event::Counted { .. } | Event::Measured(_) => {}
             Event::Draining { processes } => {
                 self.clear();
                 if !self.quiet {

@@ -17,7 +17,10 @@ mod output;
 mod plan;
 mod report;
 mod run;
+#[cfg(test)]
+mod schema;
 mod show;
+mod stream;
 
 use exit::Exit;
 
@@ -204,7 +207,11 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             let asked_for = !error.use_stderr();
-            return match error.print() {
+            let printed = error.print();
+            if !asked_for {
+                run::misused(&error.to_string());
+            }
+            return match printed {
                 Err(why) if asked_for && why.kind() != std::io::ErrorKind::BrokenPipe => {
                     complain(&format!("the output cannot be written: {why}"));
                     exit::FAILED
@@ -251,7 +258,12 @@ fn say(text: &str) {
 /// Writes a document to stdout. A reader that has gone away (`| head`) ends us quietly; a full disk does not.
 fn print(text: &str) -> Exit {
     let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// What the exit code is after something was written to stdout.
+fn written(result: std::io::Result<()>) -> Exit {
+    match result {
         Ok(()) => exit::OK,
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => exit::OK,
         Err(error) => {

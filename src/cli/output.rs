@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 pub(super) type Format = &'static RendererDef;
 
 /// Forms that the design names and nobody has built.
-const PLANNED: &[&str] = &["ndjson", "csv", "prometheus", "html"];
+const PLANNED: &[&str] = &["html"];
 
 /// The form of that name.
 pub(super) fn parse_format(name: &str) -> Result<Format, String> {
@@ -28,7 +28,16 @@ pub(super) fn parse_format(name: &str) -> Result<Format, String> {
 /// `FORMAT=FILE` of `--out`.
 pub(super) fn parse_out(text: &str) -> Result<(Format, PathBuf), String> {
     let (format, file) = text.split_once('=').ok_or("expected FORMAT=FILE, such as json=run.json")?;
-    Ok((parse_format(format)?, PathBuf::from(file)))
+    Ok((parse_format(format)?, parse_file(file)?))
+}
+
+/// The path of a file for a report.
+pub(super) fn parse_file(path: &str) -> Result<PathBuf, String> {
+    match path {
+        "" => Err("expected a file".into()),
+        "-" => Err("stdout has the report already; --format says in which form (./- is a file of that name)".into()),
+        path => Ok(PathBuf::from(path)),
+    }
 }
 
 /// What a path comes to, however it is written: two reports in one file would be one. None for a device or a pipe,
@@ -89,9 +98,11 @@ impl Pending {
             self.file.set_len(0)?;
         }
         self.file.write_all((self.format.render)(record).as_bytes())?;
-        self.file.flush()?;
-        if let Some(temporary) = self.temporary.take() {
+        if let Some(temporary) = &self.temporary {
+            // Some file systems say only now that they are full, and a name without its content is worse than none.
+            self.file.sync_all()?;
             fs::rename(temporary, &self.path)?;
+            self.temporary = None;
         }
         Ok(())
     }

@@ -2,7 +2,9 @@
 
 use super::exit::{self, Exit};
 use super::output::{self, Format};
-use super::{complain, print};
+use super::{complain, print, say};
+use crate::record::SCHEMA_VERSION;
+use crate::report::json;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -11,7 +13,7 @@ pub(super) struct ReportArgs {
     /// What --json wrote
     #[arg(value_name = "RUN.json")]
     file: PathBuf,
-    /// Form of the report
+    /// Form of the report, as `wlrun list formats` has them
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = output::parse_format)]
     format: Format,
 }
@@ -25,8 +27,17 @@ pub(super) fn run(args: &ReportArgs) -> Exit {
             return exit::USAGE;
         }
     };
-    match crate::report::json::read(&text) {
-        Ok(record) => print(&(args.format.render)(&record)),
+    match json::read(&text) {
+        Ok(record) => {
+            if json::is_newer(&record.schema_version) {
+                say(&format!(
+                    "warning: {shown} has schema version {}, and this wlrun knows {SCHEMA_VERSION}: what was added \
+                     since is not shown\n",
+                    record.schema_version
+                ));
+            }
+            print(&(args.format.render)(&record))
+        }
         Err(why) => {
             complain(&format!("{shown}: {why}"));
             exit::USAGE

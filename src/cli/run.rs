@@ -4,11 +4,12 @@ use super::check::{Resolved, resolve};
 use super::exit::{self, Exit};
 use super::live::{EchoTo, Live};
 use super::output::{self, Format, Pending};
-use super::{Parameters, complain, library, print, say};
-use crate::exec::{self, ExecError, ProcessModel};
+use super::stream::Stream;
+use super::{Parameters, complain, library, print, say, written};
+use crate::exec::{self, ExecError, Outcome, ProcessModel};
 use crate::fileset::device::Leave;
-use crate::plan::{Plan, Step};
-use crate::record::{Ended, RunRecord};
+use crate::plan::{Plan, Step, Workload};
+use crate::record::{Ended, NotBegun, RunRecord};
 use crate::summary::assertion;
 use crate::sys::describe;
 use clap::Args;
@@ -48,11 +49,11 @@ pub(super) struct RunArgs {
     /// Process instances as OS processes, or all as threads of one process
     #[arg(long, value_name = "MODEL", default_value = "processes", value_parser = parse_model)]
     process_model: ProcessModel,
-    /// Form of the report on stdout: text, json, filebench
+    /// Form of the report on stdout, as `wlrun list formats` has them
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = output::parse_format)]
     format: Format,
     /// Write the record as JSON too
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = output::parse_file)]
     json: Option<PathBuf>,
     /// Write the report in another form too
     #[arg(long, value_name = "FORMAT=FILE", value_parser = output::parse_out)]
@@ -87,34 +88,95 @@ fn parse_model(text: &str) -> Result<ProcessModel, String> {
 }
 
 pub(super) fn run(args: &RunArgs) -> Exit {
-    match try_run(args) {
+    let mut about = About {
+        workload: unread(args.workload.as_deref().unwrap_or_default()),
+        seed: args.parameters.seed,
+        dir: None,
+        told: false,
+    };
+    match try_run(args, &mut about) {
         Ok(exit) => exit,
         Err((exit, message)) => {
-            complain(&message);
+            if !about.told {
+                complain(&message);
+            }
+            about.print_refusal(args.format, exit, message);
             exit
         }
     }
 }
 
+/// The command line is wrong, so that no run is begun: whoever asked for a document gets one that says so.
+pub(super) fn misused(message: &str) {
+    let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let subcommands = <super::Cli as clap::CommandFactory>::command();
+    let mut words = words.as_slice();
+    match words.split_first() {
+        Some((first, rest)) if first == "run" => words = rest,
+        Some((first, _)) if subcommands.get_subcommands().any(|command| command.get_name() == first) => return,
+        _ => {}
+    }
+    let options = || words.iter().take_while(|word| *word != "--");
+    let beside = options().zip(words.iter().skip(1)).find(|(option, _)| *option == "--format").map(|(_, name)| name);
+    let within = options().find_map(|word| word.strip_prefix("--format="));
+    let Some(format) = within.or(beside.map(String::as_str)).and_then(crate::report::find) else { return };
+    let name = words.first().filter(|word| !word.starts_with('-')).map(String::as_str).unwrap_or_default();
+    let about = About { workload: unread(name), seed: 1, dir: None, told: true };
+    // The rest of clap's message is how to call it right.
+    let reason = message.lines().take_while(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
+    about.print_refusal(format, exit::USAGE, reason.trim_start_matches("error: ").to_owned());
+}
+
+/// A workload of which only the name is known.
+fn unread(name: &str) -> Workload {
+    let name = Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    Workload { name: name.unwrap_or_default(), hash: String::new() }
+}
+
 pub(super) type Failed = (Exit, String);
 
-fn try_run(args: &RunArgs) -> Result<Exit, Failed> {
+/// What is known of a run that may not be begun.
+struct About {
+    workload: Workload,
+    seed: u64,
+    dir: Option<PathBuf>,
+    /// stderr has the reason already.
+    told: bool,
+}
+
+impl About {
+    /// Whoever asked for a document gets one that says why nothing was begun; a report for people would be a table of
+    /// nothing.
+    fn print_refusal(&self, format: Format, exit: Exit, reason: String) {
+        if format.name != "text" {
+            let why = NotBegun { exit_code: exit.0, reason };
+            print(&(format.render)(&exec::refusal(&self.workload, self.seed, self.dir.as_deref(), why)));
+        }
+    }
+}
+
+fn try_run(args: &RunArgs, about: &mut About) -> Result<Exit, Failed> {
     let name = args.workload.as_deref().unwrap_or_default();
     let file = library::load(name).map_err(|why| (exit::USAGE, why))?;
     let options = args
         .parameters
         .plan_options(false)
         .map_err(|error| (exit::FAILED, format!("the working directory cannot be read: {error}")))?;
+    about.dir = options.dir.clone();
     let mut resolved = resolve(file, &args.parameters.library(), &options);
+    about.workload = Workload::of(resolved.texts.sources());
     let fits = bind_devices(&mut resolved)?;
     say(&resolved.render(args.parameters.colored()));
-    let Some(plan) = resolved.plan.filter(|_| fits) else { return Ok(exit::USAGE) };
-    check_system(&plan, args.allow_exec)?;
-    check_places(&plan, &args.allow_path)?;
-    super::files::check(&plan)?;
+    let Some(plan) = resolved.plan.as_ref().filter(|_| fits) else {
+        about.told = true;
+        return Err((exit::USAGE, resolved.mistakes().join("\n")));
+    };
+    check_system(plan, args.allow_exec)?;
+    check_places(plan, &args.allow_path)?;
+    super::files::check(plan)?;
     let leave = Leave { destroy: args.destroy_data.clone(), signatures: args.yes_overwrite_signature };
-    check_devices(&plan, &leave, &args.engine)?;
-    let missing = missing_directories(&plan, args.mkdir)?;
+    check_devices(plan, &leave, &args.engine)?;
+    let missing = missing_directories(plan, args.mkdir)?;
     raise_descriptor_limit();
     let exec_options = exec::Options {
         engine: args.engine.clone(),
@@ -124,9 +186,9 @@ fn try_run(args: &RunArgs) -> Result<Exit, Failed> {
         remove: args.remove,
         interval_ns: args.interval,
     };
-    let objections = exec::objections(&plan, &exec_options);
+    let objections = exec::objections(plan, &exec_options);
     if !objections.is_empty() {
-        return Err(not_begun(args, &plan, objections.join("\n")));
+        return Err((exit::FAILED, objections.join("\n")));
     }
     let outputs = open_outputs(args)?;
     // The first thing that is made, when nothing else stands against the run.
@@ -137,14 +199,21 @@ fn try_run(args: &RunArgs) -> Result<Exit, Failed> {
     }
     let echo = if args.format.name == "text" { EchoTo::Stdout } else { EchoTo::Stderr };
     let mut live = Live::new(echo, args.quiet);
-    let outcome = exec::run(&plan, &exec_options, &mut |event| live.show(event));
+    let mut stream = (args.format.name == "ndjson").then(Stream::new);
+    let outcome = exec::run(plan, &exec_options, &mut |event| {
+        if let Some(stream) = &mut stream {
+            stream.show(&event);
+        }
+        live.show(event);
+    });
     live.clear();
+    // A stream of which nothing was written yet is one document like any other.
     let outcome = outcome.map_err(|error| match &error {
         ExecError::Refused(_) => (exit::REFUSED, error.to_string()),
         ExecError::Usage(_) => (exit::USAGE, error.to_string()),
-        ExecError::CannotRun(_) | ExecError::System(..) => not_begun(args, &plan, error.to_string()),
+        ExecError::CannotRun(_) | ExecError::System(..) => (exit::FAILED, error.to_string()),
     })?;
-    let mut exit = verdict(&outcome.record, outcome.signal);
+    let mut exit = verdict(&outcome);
     for failed in outcome.record.runs.iter().flat_map(|run| &run.asserts).filter(|a| a.holds == Some(false)) {
         complain(&assertion::line(failed));
     }
@@ -159,7 +228,11 @@ fn try_run(args: &RunArgs) -> Result<Exit, Failed> {
         complain(why);
         exit = worse(exit, exit::FAILED);
     }
-    exit = worse(exit, print(&format!("{}{}", (args.format.render)(&outcome.record), live.after)));
+    let printed = match stream {
+        Some(stream) => written(stream.finish(&outcome.record)),
+        None => print(&format!("{}{}", (args.format.render)(&outcome.record), live.after)),
+    };
+    exit = worse(exit, printed);
     for output in outputs {
         let path = output.path().display().to_string();
         if let Err(error) = output.write(&outcome.record) {
@@ -170,23 +243,16 @@ fn try_run(args: &RunArgs) -> Result<Exit, Failed> {
     Ok(exit)
 }
 
-/// This machine cannot do it. Who asked for a document gets one that says so; a report for people would be a table of
-/// nothing.
-fn not_begun(args: &RunArgs, plan: &Plan, reason: String) -> Failed {
-    if args.format.name != "text" {
-        print(&(args.format.render)(&exec::refusal(plan, &reason)));
-    }
-    (exit::FAILED, reason)
-}
-
 /// The first thing that went wrong stays the verdict.
 fn worse(first: Exit, second: Exit) -> Exit {
     if first == exit::OK { second } else { first }
 }
 
-fn verdict(record: &RunRecord, signal: Option<i32>) -> Exit {
-    match signal {
+fn verdict(outcome: &Outcome) -> Exit {
+    let record = &outcome.record;
+    match outcome.signal {
         Some(signal) => Exit::signal(signal),
+        None if outcome.refused => exit::REFUSED,
         None if !record.runs.iter().all(|run| run.valid) => exit::FAILED,
         None if record.runs.iter().flat_map(|run| &run.asserts).any(|a| a.holds == Some(false)) => exit::NOT_HELD,
         None => exit::OK,

@@ -15,13 +15,16 @@ use crate::engine::{self, Clock};
 use crate::event::Event;
 use crate::fileset::device::Leave;
 use crate::fileset::{CreateError, Progress};
-use crate::plan::{Plan, RunPlan, Step};
+use crate::plan::{Plan, RunPlan, Step, Workload};
 use crate::record::counters::{Counters, Shape};
-use crate::record::{Ended, Environment, Failure, Run, RunRecord, SCHEMA_VERSION, WarningRecord, WorkloadRecord};
+use crate::record::{
+    Ended, Environment, Failure, NotBegun, Run, RunRecord, SCHEMA_VERSION, WarningRecord, WorkloadRecord,
+};
 use crate::summary;
 use crate::sys::Region;
 use background::Background;
 use std::io;
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -84,6 +87,8 @@ pub struct Outcome {
     pub record: RunRecord,
     /// The signal that ended it.
     pub signal: Option<i32>,
+    /// What came behind the first run was refused for safety.
+    pub refused: bool,
 }
 
 /// Why there is no record.
@@ -140,23 +145,25 @@ pub fn touches_files(engine: &str) -> bool {
     engine::find(split_engine(engine).0).is_some_and(|def| def.touches_files)
 }
 
-/// The record of a plan that could not be begun, for who reads documents and not messages.
-pub fn refusal(plan: &Plan, reason: &str) -> RunRecord {
+/// The record of what was not begun, for who reads documents and not messages.
+pub fn refusal(workload: &Workload, seed: u64, dir: Option<&Path>, why: NotBegun) -> RunRecord {
     RunRecord {
         schema_version: SCHEMA_VERSION.into(),
         wlrun: env!("CARGO_PKG_VERSION").into(),
-        seed: plan.seed,
-        environment: Environment::read(plan.dir.as_deref()),
-        workload: nothing_of(plan),
-        runs: vec![not_run(Ended::Error, reason, None)],
+        seed,
+        environment: Environment::read(dir),
+        workload: nothing_of(workload),
+        // Whoever asks whether all runs are valid must not find that all of none are.
+        runs: vec![not_run(Ended::Error, &why.reason, None)],
+        not_begun: Some(why),
     }
 }
 
-/// The workload of a plan of which nothing was laid out.
-fn nothing_of(plan: &Plan) -> WorkloadRecord {
+/// A workload of which nothing was laid out.
+fn nothing_of(workload: &Workload) -> WorkloadRecord {
     WorkloadRecord {
-        name: plan.workload.name.clone(),
-        hash: plan.workload.hash.clone(),
+        name: workload.name.clone(),
+        hash: workload.hash.clone(),
         parameters: Default::default(),
         files: 0,
         bytes: 0,
@@ -178,8 +185,16 @@ pub fn run(plan: &Plan, options: &Options, show: &mut dyn FnMut(Event)) -> Resul
     let outcome = runtime.block_on(async {
         let stage = Stage::new(plan, options)?;
         let mut controller = Controller::new(plan, options, &stage, show)?;
-        controller.steps().await?;
-        controller.finish().await
+        let refused = match controller.steps().await {
+            Ok(()) => false,
+            Err(error) if controller.runs.is_empty() => return Err(error),
+            Err(error) => {
+                // What was measured before is not thrown away.
+                controller.runs.push(not_run(Ended::Error, &error.to_string(), None));
+                matches!(error, ExecError::Refused(_))
+            }
+        };
+        controller.finish(refused).await
     });
     // A creating thread may hang in a call on a dead mount; it must not hold the report up.
     runtime.shutdown_background();
@@ -349,6 +364,7 @@ impl<'a> Controller<'a> {
                 Step::Create(sets) => self.create(sets).await?,
                 Step::Run(run) => {
                     let mut watch = self.start(run)?;
+                    watch.show_intervals();
                     watch.until_gone(&mut self.signals, self.show).await;
                     self.keep(watch)
                 }
@@ -548,6 +564,7 @@ impl<'a> Controller<'a> {
         run.warnings = summary::warnings(&workload, &run, &self.environment);
         run.warnings.append(&mut self.notes);
         run.asserts = summary::assertion::evaluate(&plan.asserts, &run);
+        (self.show)(Event::Measured(Box::new(run.clone())));
         self.runs.push(run);
     }
 
@@ -581,11 +598,11 @@ impl<'a> Controller<'a> {
         }
     }
 
-    async fn finish(mut self) -> Result<Outcome, ExecError> {
+    async fn finish(mut self, refused: bool) -> Result<Outcome, ExecError> {
         if self.options.remove {
             self.remove();
         }
-        Ok(Outcome { signal: self.signal, record: self.record_of(self.runs.clone()) })
+        Ok(Outcome { signal: self.signal, refused, record: self.record_of(self.runs.clone()) })
     }
 
     /// Takes our trees away.
@@ -604,8 +621,9 @@ impl<'a> Controller<'a> {
             schema_version: SCHEMA_VERSION.into(),
             wlrun: env!("CARGO_PKG_VERSION").into(),
             seed: self.plan.seed,
-            workload: largest.map_or_else(|| nothing_of(self.plan), |run| self.workload(run)),
+            workload: largest.map_or_else(|| nothing_of(&self.plan.workload), |run| self.workload(run)),
             environment: self.environment.clone(),
+            not_begun: None,
             runs,
         }
     }

@@ -181,6 +181,8 @@ pub(super) struct Watch<'r> {
     cpu_before: Vec<u64>,
     /// A snapshot of a session is in the record.
     pub(super) snapped: bool,
+    /// The rows of the intervals, where each is shown in full as it is over.
+    shown: Option<Arc<[FlowopRecord]>>,
 }
 
 /// What a [`Watch`] is made of.
@@ -226,7 +228,13 @@ impl<'r> Watch<'r> {
             stopped: false,
             cpu_before: Vec::new(),
             snapped: false,
+            shown: None,
         }
+    }
+
+    /// Intervals are shown in full while the run is on; not for a session, whose intervals may be thrown away.
+    pub(super) fn show_intervals(&mut self) {
+        self.shown = Some(self.flowops().into());
     }
 
     fn now(&self) -> u64 {
@@ -528,6 +536,10 @@ impl<'r> Watch<'r> {
         let io = interval.flowops.iter().zip(&self.rows).filter(|(_, row)| row.io);
         io.for_each(|(counts, _)| sum.merge(counts));
         show(Event::Interval(tick_of(false, at, self.asked.length_ns, &sum, length)));
+        // What ends while the window closes is added to the last interval.
+        if let (Some(flowops), [.., whole, _]) = (&self.shown, self.intervals.list.as_slice()) {
+            show(Event::Counted { interval: Box::new(whole.clone()), flowops: flowops.clone() });
+        }
     }
 
     /// The threads of a row whose counters are of the measurement that began at `since`.

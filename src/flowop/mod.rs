@@ -159,6 +159,7 @@ pub fn has_wait_point(kind: &str) -> bool {
 
 /// What kind of work a flowop does, for the totals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FlowopClass {
     /// Reads data.

@@ -83,7 +83,7 @@ pub fn plan(texts: &Texts, options: &Options, diagnostics: &mut Diagnostics) -> 
         return None;
     }
     Some(Plan {
-        workload: Workload { name: texts.sources().main().stem(), hash: hash(texts.sources()) },
+        workload: Workload::of(texts.sources()),
         dialect,
         seed: options.seed,
         dir: options.dir.clone(),
@@ -91,6 +91,13 @@ pub fn plan(texts: &Texts, options: &Options, diagnostics: &mut Diagnostics) -> 
         filesets: specs,
         steps,
     })
+}
+
+impl Workload {
+    /// Of texts, right or wrong.
+    pub fn of(sources: &Sources) -> Self {
+        Workload { name: sources.main().stem(), hash: hash(sources) }
+    }
 }
 
 /// FNV-1a of the texts, to tell two records of the same workload.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 /// Machine and target. What could not be read is absent.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Environment {
     /// `Linux 6.12.0 x86_64`.
     pub kernel: Option<String>,
@@ -35,6 +36,7 @@ pub struct Environment {
 
 /// A block device that a workload works on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DeviceRecord {
     /// Without symbolic links in it.
     pub path: String,

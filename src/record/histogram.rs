@@ -142,13 +142,31 @@ impl Histogram {
 /// On disk: the exact figures, and the buckets in HdrHistogram's own compressed form (V2, base64), which its readers
 /// in other languages take.
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Stored {
+    /// Number of operations.
     count: u64,
+    /// Sum of the latencies.
     sum_ns: u64,
+    /// Sum of their squares, a whole number of up to 128 bits.
     sum_squares: String,
+    /// The least; 0 where there is none.
     min_ns: u64,
+    /// The greatest; 0 where there is none.
     max_ns: u64,
+    /// The buckets in HdrHistogram's compressed form, V2, as base64.
     hdr: String,
+}
+
+#[cfg(test)]
+impl schemars::JsonSchema for Histogram {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Histogram".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        Stored::json_schema(generator)
+    }
 }
 
 impl Serialize for Histogram {

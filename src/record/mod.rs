@@ -15,11 +15,13 @@ pub use crate::sys::errno_name;
 pub use environment::{DeviceRecord, Environment, memory};
 pub use histogram::{BUCKETS, Histogram, LONGEST_NS, bucket};
 
-/// Version of the record's form on disk. The first number rises when a key is renamed or removed.
-pub const SCHEMA_VERSION: &str = "1.0";
+/// Version of the record's form on disk. The first number rises when a key is renamed, removed, or means something else;
+/// the second when one is added. A record of the same first number is read.
+pub const SCHEMA_VERSION: &str = "1.1";
 
 /// All runs of one invocation, and where they took place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RunRecord {
     /// See [`SCHEMA_VERSION`].
     pub schema_version: String,
@@ -31,12 +33,26 @@ pub struct RunRecord {
     pub environment: Environment,
     /// What was run.
     pub workload: WorkloadRecord,
+    /// Why nothing was begun; absent where something was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_begun: Option<NotBegun>,
     /// One entry for each `run` of the workload.
     pub runs: Vec<Run>,
 }
 
+/// Why nothing was begun.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct NotBegun {
+    /// What wlrun exits with.
+    pub exit_code: u8,
+    /// In words, a line for each reason.
+    pub reason: String,
+}
+
 /// What was run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct WorkloadRecord {
     /// The personality's name or the file's, without directory and suffix.
     pub name: String,
@@ -56,6 +72,7 @@ pub struct WorkloadRecord {
 
 /// Why a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Ended {
     /// The time was up.
@@ -76,6 +93,7 @@ pub enum Ended {
 
 /// One measured run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Run {
     /// True where the run took its course to an end that the workload asks for or allows.
     pub complete: bool,
@@ -118,6 +136,7 @@ pub struct Run {
 
 /// What became of an `assert`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AssertRecord {
     /// With the value of its limit: `read1.p99 < 5ms`.
     pub text: String,
@@ -135,6 +154,7 @@ pub struct AssertRecord {
 
 /// A number that an `assert` compares.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Figure {
     /// A count or nanoseconds.
@@ -175,6 +195,7 @@ fn is_zero(n: &u64) -> bool {
 
 /// What one flowop did, all instances together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FlowopRecord {
     /// Its name in the workload.
     pub name: String,
@@ -204,6 +225,7 @@ pub struct FlowopRecord {
 
 /// Counters that add up.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Counts {
     /// Operations that finished in the measured window.
     pub ops: u64,
@@ -243,6 +265,7 @@ impl Counts {
 
 /// A piece of the measured window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Interval {
     /// Since the beginning of the window.
     pub start_ns: u64,
@@ -254,6 +277,7 @@ pub struct Interval {
 
 /// What one flowop did within an interval.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct IntervalCounts {
     /// Operations that finished.
     pub ops: u64,
@@ -282,6 +306,7 @@ impl IntervalCounts {
 
 /// Something that failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Failure {
     /// The process, with its instance from 0.
     pub process: String,
@@ -297,6 +322,7 @@ pub struct Failure {
 
 /// A warning in a record; the codes are the summary's list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct WarningRecord {
     /// `W003`.
     pub code: String,

@@ -1,23 +1,35 @@
 //! The document for programs: the record as it is, and beside its counts what follows from them.
 //!
-//! Times are whole nanoseconds, sizes whole bytes, rates numbers with at most three decimals; what does not exist (the
-//! latency of no operation) is null. The derived keys are for readers without a histogram library; [`read`] works
-//! them out anew.
+//! Times are whole nanoseconds, sizes whole bytes, rates numbers as [`summary::rate`] has them; what does not exist (the latency
+//! of no operation) is null. The derived keys are for readers without a histogram library; [`read`] works them out anew.
 
-use crate::record::{RunRecord, SCHEMA_VERSION};
-use crate::summary::{Figures, IntervalFigures, Latency, RunSummary, Summary, Total};
+use crate::record::{FlowopRecord, Interval, Run, RunRecord, SCHEMA_VERSION};
+use crate::summary::{self, Figures, IntervalFigures, IntervalSummary, Latency, RunSummary, Total};
 use serde_json::{Map, Value, json};
 
 /// The whole document.
 pub fn render(record: &RunRecord) -> String {
-    let mut document = serde_json::to_value(record).expect("a record is numbers, texts, lists and maps");
-    let summary = Summary::of(record);
-    for (run, summary) in entries(&mut document, "runs").zip(&summary.runs) {
-        add_to_run(run, summary);
+    let mut document = object(serde_json::to_value(record));
+    for (entry, run) in entries_of(&mut document, "runs").zip(&record.runs) {
+        add_to_run(entry, run);
     }
     let mut text = serde_json::to_string_pretty(&document).expect("a document can be written to memory");
     text.push('\n');
     text
+}
+
+/// A run as the document has it.
+pub(super) fn run(run: &Run) -> Map<String, Value> {
+    let mut entry = object(serde_json::to_value(run));
+    add_to_run(&mut entry, run);
+    entry
+}
+
+/// An interval as the document has it, of a run with these flowops.
+pub(super) fn interval(interval: &Interval, flowops: &[FlowopRecord]) -> Map<String, Value> {
+    let mut entry = object(serde_json::to_value(interval));
+    add_to_interval(&mut entry, &IntervalSummary::of(interval, flowops), flowops);
+    entry
 }
 
 /// The record of a document.
@@ -42,24 +54,34 @@ pub fn read(text: &str) -> Result<RunRecord, String> {
     serde_json::from_value(document).map_err(|e| format!("not a whole record (schema version {version}): {e}"))
 }
 
-fn add_to_run(run: &mut Map<String, Value>, summary: &RunSummary) {
-    let mut names = Vec::new();
-    for (flowop, row) in entries_of(run, "flowops").zip(&summary.rows) {
+/// True where the minor version is greater than ours: keys that we do not know are passed over.
+pub fn is_newer(version: &str) -> bool {
+    let parts = |version: &str| version.split('.').map(|n| n.parse().unwrap_or(0)).collect::<Vec<u64>>();
+    parts(version) > parts(SCHEMA_VERSION)
+}
+
+fn add_to_run(entry: &mut Map<String, Value>, run: &Run) {
+    let summary = RunSummary::of(run);
+    for (flowop, row) in entries_of(entry, "flowops").zip(&summary.rows) {
         add_to_flowop(flowop, &row.figures);
-        names.push(["name", "process", "thread"].map(|key| (key, flowop[key].clone())));
     }
-    insert_after(run, "flowops", "total", total(&summary.total));
-    for (interval, summary) in entries_of(run, "intervals").zip(&summary.intervals) {
-        for ((flowop, figures), names) in entries_of(interval, "flowops").zip(&summary.rows).zip(&names) {
-            let counts = std::mem::take(flowop);
-            flowop.extend(names.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
-            flowop.extend(counts);
-            add_to_interval(flowop, figures);
-        }
-        let mut total = object(serde_json::to_value(&summary.total.counts));
-        add_to_interval(&mut total, &summary.total);
-        interval.insert("total".into(), total.into());
+    insert_after(entry, "flowops", "total", total(&summary.total));
+    for (interval, summary) in entries_of(entry, "intervals").zip(&summary.intervals) {
+        add_to_interval(interval, summary, &run.flowops);
     }
+}
+
+fn add_to_interval(entry: &mut Map<String, Value>, summary: &IntervalSummary, flowops: &[FlowopRecord]) {
+    for ((row, figures), flowop) in entries_of(entry, "flowops").zip(&summary.rows).zip(flowops) {
+        let counts = std::mem::take(row);
+        let names = [("name", &flowop.name), ("process", &flowop.process), ("thread", &flowop.thread)];
+        row.extend(names.map(|(key, name)| (key.to_owned(), name.as_str().into())));
+        row.extend(counts);
+        add_figures(row, figures);
+    }
+    let mut total = object(serde_json::to_value(&summary.total.counts));
+    add_figures(&mut total, &summary.total);
+    entry.insert("total".into(), total.into());
 }
 
 fn add_to_flowop(flowop: &mut Map<String, Value>, figures: &Figures) {
@@ -68,7 +90,7 @@ fn add_to_flowop(flowop: &mut Map<String, Value>, figures: &Figures) {
     insert_after(flowop, "errors", "latency_ns", latency(figures.latency.as_ref()));
 }
 
-fn add_to_interval(flowop: &mut Map<String, Value>, figures: &IntervalFigures) {
+fn add_figures(flowop: &mut Map<String, Value>, figures: &IntervalFigures) {
     insert_after(flowop, "ops", "ops_per_s", rate(figures.ops_per_s));
     insert_after(flowop, "bytes_written", "bytes_per_s", rate(figures.bytes_per_s));
     flowop.insert("latency_mean_ns".into(), figures.latency_mean_ns.map(whole).into());
@@ -107,9 +129,8 @@ fn whole(nanos: f64) -> u64 {
     nanos.round() as u64
 }
 
-/// A rate with at most three decimals: more are noise, and make a document hard to read.
 fn rate(x: f64) -> Value {
-    ((x * 1000.0).round() / 1000.0).into()
+    summary::rate(x).into()
 }
 
 /// Puts a key behind another, so that what belongs together stands together.
@@ -118,15 +139,11 @@ fn insert_after(object: &mut Map<String, Value>, key: &str, name: &str, value: V
     object.shift_insert(at, name.into(), value);
 }
 
-fn object(value: serde_json::Result<Value>) -> Map<String, Value> {
+pub(super) fn object(value: serde_json::Result<Value>) -> Map<String, Value> {
     match value {
         Ok(Value::Object(object)) => object,
         _ => Map::new(),
     }
-}
-
-fn entries<'a>(document: &'a mut Value, key: &str) -> impl Iterator<Item = &'a mut Map<String, Value>> {
-    document.as_object_mut().into_iter().flat_map(move |object| entries_of(object, key))
 }
 
 /// The objects of the list with this key.
@@ -139,16 +156,16 @@ mod tests {
     use super::*;
     use crate::record::{
         AssertRecord, Counts, Ended, Environment, Failure, Figure, FlowopClass, FlowopRecord, Histogram, Interval,
-        IntervalCounts, Run, WarningRecord, WorkloadRecord,
+        IntervalCounts, NotBegun, WarningRecord, WorkloadRecord,
     };
-    use crate::summary::METRICS;
     use crate::summary::sample::{idle, sample};
+    use crate::summary::{METRICS, Summary};
     use proptest::prelude::*;
 
     /// The document without the blobs of the histograms, which nobody can check by eye.
     fn shown(record: &RunRecord) -> String {
-        let mut document: Value = serde_json::from_str(&render(record)).unwrap();
-        for run in entries(&mut document, "runs") {
+        let mut document: Map<String, Value> = serde_json::from_str(&render(record)).unwrap();
+        for run in entries_of(&mut document, "runs") {
             for flowop in entries_of(run, "flowops") {
                 assert!(!flowop["histogram"]["hdr"].as_str().unwrap().is_empty());
                 flowop["histogram"]["hdr"] = "...".into();
@@ -164,10 +181,10 @@ mod tests {
         // large: deviation sqrt(2e9 / 2 - 30 000^2) = 10 000 ns; median in the bucket 19 968 to 20 095.
         // total: 1 060 000 / 6 = 176 667 ns; deviation sqrt(302e9 / 6 - 176 666.7^2) = 138 283 ns; median of rank 3,
         // 100 000 ns, in the bucket 99 840 to 100 351. 180 000 ns of processor time / 6 = 30 000.
-        // The first interval is 1.5 s long: 1 / 1.5 = 0.667, (3 + 1) / 1.5 = 2.667, 3.5 MB / 1.5 = 2.333.
+        // The first interval is 1.5 s long: 1 / 1.5 = 0.666667, (3 + 1) / 1.5 = 2.66667, 3.5 MB / 1.5 = 2.333.
         insta::assert_snapshot!(shown(&sample()), @r#"
         {
-          "schema_version": "1.0",
+          "schema_version": "1.1",
           "wlrun": "0.1.0",
           "seed": 7,
           "environment": {
@@ -369,7 +386,7 @@ mod tests {
                       "process": "reader",
                       "thread": "large",
                       "ops": 1,
-                      "ops_per_s": 0.667,
+                      "ops_per_s": 0.666667,
                       "bytes_read": 500000,
                       "bytes_written": 0,
                       "bytes_per_s": 333333.333,
@@ -381,7 +398,7 @@ mod tests {
                       "process": "reader",
                       "thread": "large",
                       "ops": 2,
-                      "ops_per_s": 1.333,
+                      "ops_per_s": 1.33333,
                       "bytes_read": 0,
                       "bytes_written": 0,
                       "bytes_per_s": 0.0,
@@ -391,7 +408,7 @@ mod tests {
                   ],
                   "total": {
                     "ops": 4,
-                    "ops_per_s": 2.667,
+                    "ops_per_s": 2.66667,
                     "bytes_read": 3500000,
                     "bytes_written": 0,
                     "bytes_per_s": 2333333.333,
@@ -511,18 +528,21 @@ mod tests {
         assert_eq!(refused("{}"), "not a record of wlrun: it has no schema_version");
         assert_eq!(refused("[1]"), "not a record of wlrun: it has no schema_version");
         for other in ["2.0", "0.9", "10.0", "one"] {
-            let text = render(&sample()).replacen("\"1.0\"", &format!("\"{other}\""), 1);
+            let text = render(&sample()).replacen("\"1.1\"", &format!("\"{other}\""), 1);
             assert_eq!(
                 refused(&text),
                 format!(
-                    "the record has schema version '{other}', and this wlrun reads 1.0 and what is compatible with it"
+                    "the record has schema version '{other}', and this wlrun reads 1.1 and what is compatible with it"
                 )
             );
         }
         assert!(refused("{\"schema_version\": \"1.0\"}").contains("missing field `wlrun`"));
         // A later minor version has keys more, which mean nothing here.
-        let later = render(&sample()).replacen("\"1.0\"", "\"1.7\", \"cluster\": 3", 1);
+        let later = render(&sample()).replacen("\"1.1\"", "\"1.7\", \"cluster\": 3", 1);
         assert_eq!(read(&later).unwrap().schema_version, "1.7");
+        for (version, newer) in [("1.7", true), ("1.10", true), ("1.1", false), ("1.0", false)] {
+            assert_eq!(is_newer(version), newer, "{version}");
+        }
     }
 
     fn text() -> impl Strategy<Value = String> {
@@ -705,16 +725,18 @@ mod tests {
                 processes,
                 threads,
             });
-        (any::<u64>(), environment, workload, prop::collection::vec(run(), 0..3)).prop_map(
-            |(seed, environment, workload, runs)| RunRecord {
-                schema_version: SCHEMA_VERSION.into(),
-                wlrun: "0.1.0".into(),
-                seed,
-                environment,
-                workload,
-                runs,
-            },
-        )
+        let not_begun = (0u8..5, text()).prop_map(|(exit_code, reason)| NotBegun { exit_code, reason });
+        let all =
+            (any::<u64>(), environment, workload, prop::option::of(not_begun), prop::collection::vec(run(), 0..3));
+        all.prop_map(|(seed, environment, workload, not_begun, runs)| RunRecord {
+            schema_version: SCHEMA_VERSION.into(),
+            wlrun: "0.1.0".into(),
+            seed,
+            environment,
+            workload,
+            not_begun,
+            runs,
+        })
     }
 
     /// Each rate is a number: serde_json would write a NaN as null without a word.

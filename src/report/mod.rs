@@ -3,10 +3,15 @@
 use crate::record::{Ended, Run, RunRecord};
 use crate::units;
 
+mod csv;
+mod csv_intervals;
 mod dump;
 mod filebench;
+mod hdr;
 pub mod json;
 mod multidump;
+pub mod ndjson;
+mod prometheus;
 mod table;
 mod text;
 mod xmldump;
@@ -44,6 +49,27 @@ pub static RENDERERS: &[RendererDef] = &[
         render: multidump::render,
     },
     RendererDef { name: "xmldump", summary: "its `stats xmldump`: the same figures as XML", render: xmldump::render },
+    RendererDef {
+        name: "ndjson",
+        summary: "a JSON object a line: each interval while the run is on, each run's result, the end",
+        render: ndjson::render,
+    },
+    RendererDef { name: "csv", summary: "a row for each flowop and the total of each run", render: csv::render },
+    RendererDef {
+        name: "csv-intervals",
+        summary: "a row for each flowop and the total of each interval",
+        render: csv_intervals::render,
+    },
+    RendererDef {
+        name: "prometheus",
+        summary: "Prometheus' text format: counters, and latencies as summaries",
+        render: prometheus::render,
+    },
+    RendererDef {
+        name: "hdr",
+        summary: "HdrHistogram's log: a histogram for each flowop and the total of each run",
+        render: hdr::render,
+    },
 ];
 
 /// The form with this name.
@@ -81,6 +107,14 @@ fn ending(run: &Run) -> Vec<String> {
 /// `1 file`, `2 files`.
 fn plural(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// What a record calls one of a few: `read`, `ran_dry`.
+fn word(one_of_few: impl serde::Serialize) -> String {
+    match serde_json::to_value(one_of_few) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => String::new(),
+    }
 }
 
 /// Text of others on one line: names and messages may hold a newline or a terminal's escape sequence.

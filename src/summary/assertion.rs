@@ -146,9 +146,7 @@ impl Asserted {
         match (self.metric.value)(figures) {
             Cell::Empty => None,
             Cell::Count(n) | Cell::Nanos(n) => Some(Figure::Whole(n)),
-            Cell::PerSecond(x) | Cell::BytesPerSecond(x) => {
-                Some(Figure::Real((x / self.divisor * 1000.0).round() / 1000.0))
-            }
+            Cell::PerSecond(x) | Cell::BytesPerSecond(x) => Some(Figure::Real(super::rate(x / self.divisor))),
         }
     }
 }
@@ -217,10 +215,10 @@ mod tests {
         assert!(at(SMALL, "bytes_per_s", 2_000_000.0) && at(SMALL, "MB/s", 2.0));
         let mut run = sample().runs.remove(0);
         run.elapsed_ns = 3_000_000_000;
-        // 4 / 3, to three decimals.
-        let assertion = assertion(SMALL, "ops_per_s", Relation::Equal, Figure::Real(1.333));
+        // 4 / 3, to six digits.
+        let assertion = assertion(SMALL, "ops_per_s", Relation::Equal, Figure::Real(1.33333));
         let record = assertion.evaluate(&run);
-        assert_eq!((record.value, record.holds), (Some(Figure::Real(1.333)), Some(true)));
+        assert_eq!((record.value, record.holds), (Some(Figure::Real(1.33333)), Some(true)));
     }
 
     #[test]

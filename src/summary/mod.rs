@@ -244,7 +244,8 @@ impl Total {
 }
 
 impl IntervalSummary {
-    fn of(interval: &Interval, flowops: &[FlowopRecord]) -> Self {
+    /// What an interval of a run with these flowops says.
+    pub fn of(interval: &Interval, flowops: &[FlowopRecord]) -> Self {
         let length = interval.end_ns.saturating_sub(interval.start_ns);
         let mut total = IntervalCounts::default();
         for (counts, _) in interval.flowops.iter().zip(flowops).filter(|(_, f)| f.class.is_io()) {
@@ -277,6 +278,17 @@ impl IntervalFigures {
 /// A rate; 0 where no time has passed, so that no report ever shows a NaN or an infinity.
 fn per_second(count: u64, nanos: u64) -> f64 {
     if nanos == 0 { 0.0 } else { count as f64 / (nanos as f64 / 1e9) }
+}
+
+/// A rate as documents have it: three decimals, and six digits where these are more. The rest is noise and makes a
+/// document hard to read; the counts and the time that it comes from stand beside it in full.
+pub fn rate(x: f64) -> f64 {
+    if x == 0.0 || !x.is_finite() {
+        return 0.0;
+    }
+    let decimals = (5 - x.abs().log10().floor() as i32).max(3);
+    // By way of text, which rounds the number itself and not its product with a power of ten.
+    format!("{x:.*}", decimals as usize).parse().unwrap_or(x)
 }
 
 /// Process, thread and name of each flowop.
@@ -333,6 +345,22 @@ mod tests {
         assert_eq!(total.p50, 100_096);
         // Each 90th or higher percentile of six is the sixth.
         assert_eq!((total.p90, total.p99_99), (400_000, 400_000));
+    }
+
+    #[test]
+    fn a_rate_keeps_three_decimals_and_six_digits() {
+        for (x, shown) in [
+            (0.0, 0.0),
+            (54_477.633_333, 54_477.633),
+            (2_333_333.333_333, 2_333_333.333),
+            (2.666_666_6, 2.666_67),
+            // One operation in an hour is not none.
+            (1.0 / 3600.0, 0.000_277_778),
+            (99.999_999, 100.0),
+            (f64::NAN, 0.0),
+        ] {
+            assert_eq!(rate(x), shown, "{x}");
+        }
     }
 
     #[test]

@@ -28,6 +28,7 @@ pub(crate) fn sample() -> RunRecord {
             processes: 1,
             threads: 3,
         },
+        not_begun: None,
         runs: vec![run()],
     }
 }
