@@ -15,6 +15,7 @@ mod fmt;
 mod layers;
 mod library;
 mod mix;
+mod monitors;
 mod names;
 mod pacing;
 mod real;

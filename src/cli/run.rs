@@ -56,6 +56,12 @@ pub(super) struct RunArgs {
     /// No progress, only warnings and errors
     #[arg(short, long)]
     quiet: bool,
+    /// Keep names of hosts and servers, addresses and paths out of the record and the reports
+    #[arg(long)]
+    redact: bool,
+    /// Where monitors find proc and sys; for tests
+    #[arg(long, value_name = "DIR", default_value = "/", hide = true)]
+    kernel_files: PathBuf,
 }
 
 fn parse_engine(text: &str) -> Result<String, String> {
@@ -112,10 +118,12 @@ fn try_run(args: &RunArgs) -> Result<Exit, Failed> {
         adopt: args.adopt,
         remove: args.remove,
         interval_ns: args.interval,
+        redact: args.redact,
+        kernel_files: args.kernel_files.clone(),
     };
     let objections = exec::objections(&plan, &exec_options);
     if !objections.is_empty() {
-        return Err(not_begun(args, &plan, objections.join("\n")));
+        return Err(not_begun(args, &plan, &exec_options, objections.join("\n")));
     }
     let outputs = open_outputs(args)?;
     // The first thing that is made, when nothing else stands against the run.
@@ -131,7 +139,7 @@ fn try_run(args: &RunArgs) -> Result<Exit, Failed> {
     let outcome = outcome.map_err(|error| match &error {
         ExecError::Refused(_) => (exit::REFUSED, error.to_string()),
         ExecError::Usage(_) => (exit::USAGE, error.to_string()),
-        ExecError::CannotRun(_) | ExecError::System(..) => not_begun(args, &plan, error.to_string()),
+        ExecError::CannotRun(_) | ExecError::System(..) => not_begun(args, &plan, &exec_options, error.to_string()),
     })?;
     let mut exit = verdict(&outcome.record, outcome.signal);
     for failed in outcome.record.runs.iter().flat_map(|run| &run.asserts).filter(|a| a.holds == Some(false)) {
@@ -161,9 +169,9 @@ fn try_run(args: &RunArgs) -> Result<Exit, Failed> {
 
 /// This machine cannot do it. Who asked for a document gets one that says so; a report for people would be a table of
 /// nothing.
-fn not_begun(args: &RunArgs, plan: &Plan, reason: String) -> Failed {
+fn not_begun(args: &RunArgs, plan: &Plan, options: &exec::Options, reason: String) -> Failed {
     if args.format.name != "text" {
-        print(&(args.format.render)(&exec::refusal(plan, &reason)));
+        print(&(args.format.render)(&exec::refusal(plan, &reason, options)));
     }
     (exit::FAILED, reason)
 }

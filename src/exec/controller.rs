@@ -14,13 +14,17 @@ use super::watch::{Parts, Watch, Workers};
 use crate::engine::{self, Clock};
 use crate::event::Event;
 use crate::fileset::{CreateError, Progress};
+use crate::monitor::{Monitors, Site};
 use crate::plan::{Plan, RunPlan, Step};
 use crate::record::counters::{Counters, Shape};
-use crate::record::{Ended, Environment, Failure, Run, RunRecord, SCHEMA_VERSION, WarningRecord, WorkloadRecord};
+use crate::record::{
+    Ended, Environment, Failure, Run, RunRecord, SCHEMA_VERSION, WarningRecord, WorkloadRecord, redact, resolved,
+};
 use crate::summary;
 use crate::sys::Region;
 use background::Background;
 use std::io;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -59,6 +63,10 @@ pub struct Options {
     pub remove: bool,
     /// Length of an interval in nanoseconds, where the workload says none.
     pub interval_ns: Option<u64>,
+    /// Take names of hosts and servers, addresses and paths out of the records.
+    pub redact: bool,
+    /// Where monitors find `proc` and `sys`: `/` but in tests.
+    pub kernel_files: PathBuf,
 }
 
 impl Default for Options {
@@ -69,6 +77,8 @@ impl Default for Options {
             adopt: false,
             remove: false,
             interval_ns: None,
+            redact: false,
+            kernel_files: "/".into(),
         }
     }
 }
@@ -107,15 +117,29 @@ pub fn objections(plan: &Plan, options: &Options) -> Vec<String> {
 }
 
 /// The record of a plan that could not be begun, for who reads documents and not messages.
-pub fn refusal(plan: &Plan, reason: &str) -> RunRecord {
-    RunRecord {
+pub fn refusal(plan: &Plan, reason: &str, options: &Options) -> RunRecord {
+    let record = RunRecord {
         schema_version: SCHEMA_VERSION.into(),
         wlrun: env!("CARGO_PKG_VERSION").into(),
         seed: plan.seed,
-        environment: Environment::read(plan.dir.as_deref()),
+        environment: Environment::read(plan.dir.as_deref(), &places(plan)),
         workload: nothing_of(plan),
         runs: vec![not_run(Ended::Error, reason, None)],
+    };
+    shown(record, options)
+}
+
+/// Where the file sets are to be.
+fn places(plan: &Plan) -> Vec<PathBuf> {
+    plan.filesets.iter().map(crate::fileset::Spec::root).collect()
+}
+
+/// A record as others may see it.
+fn shown(record: RunRecord, options: &Options) -> RunRecord {
+    if !options.redact {
+        return record;
     }
+    redact(&record, &rustix::system::uname().nodename().to_string_lossy())
 }
 
 /// The workload of a plan of which nothing was laid out.
@@ -273,6 +297,8 @@ struct Controller<'a> {
     /// Roots of trees that carry our mark.
     ours: Vec<std::path::PathBuf>,
     environment: Environment,
+    /// Where the file sets lie, without symbolic links. Looked at once, before the first run.
+    targets: Vec<PathBuf>,
     runs: Vec<Run>,
     runs_started: u64,
     signal: Option<i32>,
@@ -297,7 +323,8 @@ impl<'a> Controller<'a> {
             notes: Vec::new(),
             locks: Vec::new(),
             ours: Vec::new(),
-            environment: Environment::read(plan.dir.as_deref()),
+            environment: Environment::read(plan.dir.as_deref(), &places(plan)),
+            targets: places(plan).iter().map(|path| resolved(path)).collect(),
             runs: Vec::new(),
             runs_started: 0,
             signal: None,
@@ -479,6 +506,8 @@ impl<'a> Controller<'a> {
         let receiver = pipe::Receiver::from_owned_fd(receiver.into())
             .map_err(|e| ExecError::System("no pipe for the workers", e))?;
         let workers = Workers::start(&order, &stage.region, self.options.process_model, sender.into())?;
+        let site = Site { root: &self.options.kernel_files, targets: &self.targets, pids: &workers.pids() };
+        let monitors = Monitors::open(&site);
         Ok(Watch::new(Parts {
             plan,
             control,
@@ -486,6 +515,7 @@ impl<'a> Controller<'a> {
             shape,
             lines: BufReader::new(receiver).lines(),
             workers,
+            monitors,
             stepped: stage.stepped,
             interval_ns: self.options.interval_ns.unwrap_or(INTERVAL_NS),
         }))
@@ -561,14 +591,15 @@ impl<'a> Controller<'a> {
 
     fn record_of(&self, runs: Vec<Run>) -> RunRecord {
         let largest = self.plan.runs().max_by_key(|run| run.thread_count());
-        RunRecord {
+        let record = RunRecord {
             schema_version: SCHEMA_VERSION.into(),
             wlrun: env!("CARGO_PKG_VERSION").into(),
             seed: self.plan.seed,
             workload: largest.map_or_else(|| nothing_of(self.plan), |run| self.workload(run)),
             environment: self.environment.clone(),
             runs,
-        }
+        };
+        shown(record, self.options)
     }
 }
 
@@ -601,5 +632,6 @@ fn not_run(ended: Ended, reason: &str, error: Option<&CreateError>) -> Run {
         failures: failures.into_iter().collect(),
         warnings: Vec::<WarningRecord>::new(),
         asserts: Vec::new(),
+        monitors: Vec::new(),
     }
 }

@@ -2,6 +2,7 @@
 //! [`Message`]s on the pipe that is its standard output.
 
 use crate::fileset::{Content, Shape};
+use crate::monitor::Scheduled;
 use crate::plan::RunPlan;
 use crate::random;
 use crate::record::Failure;
@@ -66,6 +67,8 @@ pub(super) enum Message {
     Said(String),
     /// Something to tell, which ends nothing.
     Warning(String),
+    /// What a thread at its end has had of processors.
+    Scheduled(Scheduled),
 }
 
 /// The worker's end of the pipe.
@@ -118,6 +121,7 @@ fn shorten(message: &Message) -> Message {
         }),
         Message::Said(text) => Message::Said(cut(text)),
         Message::Warning(text) => Message::Warning(cut(text)),
+        Message::Scheduled(thread) => Message::Scheduled(*thread),
     }
 }
 

@@ -17,6 +17,7 @@ use crate::random::stream::{Generator, Seed, below};
 use crate::random::{self, Sampler};
 use crate::record::counters::{Counters, ThreadCounters};
 use crate::record::{Failure, errno_name};
+use crate::monitor::Scheduled;
 use crate::sys::clock::thread_cpu;
 use std::cell::Cell;
 
@@ -526,6 +527,9 @@ pub(super) fn live(
     let cpu = thread_cpu().saturating_sub(run.cpu.get()) + thread.engine.finish();
     flowops.iter_mut().for_each(|running| running.flowop.end(thread));
     thread.close_all();
+    if let Some(scheduled) = Scheduled::own() {
+        run.messenger.send(&Message::Scheduled(scheduled));
+    }
     run.counters.end(now.min(run.control.window_end()), cpu);
 }
 

@@ -9,11 +9,16 @@ use std::collections::BTreeMap;
 pub mod counters;
 mod environment;
 mod histogram;
+mod monitors;
+pub mod mounts;
+mod redact;
 
 pub use crate::flowop::FlowopClass;
 pub use crate::sys::errno_name;
-pub use environment::{Environment, memory};
+pub use environment::{BlockDevice, Environment, Target, memory, resolved};
 pub use histogram::{BUCKETS, Histogram, LONGEST_NS, bucket};
+pub use monitors::{Level, MonitorInterval, MonitorRecord};
+pub use redact::redact;
 
 /// Version of the record's form on disk. The first number rises when a key is renamed or removed.
 pub const SCHEMA_VERSION: &str = "1.0";
@@ -114,6 +119,9 @@ pub struct Run {
     /// What the workload asserts of the figures, in the order of the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asserts: Vec<AssertRecord>,
+    /// What the kernel counted meanwhile, in the order of the list of monitors; empty where the window did not begin.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub monitors: Vec<MonitorRecord>,
 }
 
 /// What became of an `assert`.
@@ -250,6 +258,9 @@ pub struct Interval {
     pub end_ns: u64,
     /// In the order of [`Run::flowops`].
     pub flowops: Vec<IntervalCounts>,
+    /// What the kernel counted meanwhile, in the order of [`Run::monitors`]; what did not change is left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub monitors: Vec<MonitorInterval>,
 }
 
 /// What one flowop did within an interval.
