@@ -68,7 +68,8 @@ fn the_monitors_are_listed() {
 fn every_monitor_says_something_and_its_intervals_add_up() {
     for text in [format!("{WRITES}run 500ms\n"), format!("{WRITES}warmup 200ms\nrun 500ms\n")] {
         let outcome = Bench::new(&text).args(["--interval", "100ms"]).run().exits(0);
-        for def in MONITORS {
+        // Interfaces without traffic are left out.
+        for def in MONITORS.iter().filter(|def| def.name != "net") {
             assert!(!of(&outcome, def.name).is_empty(), "{}", def.name);
         }
         intervals_add_up(outcome.only_run());
@@ -80,7 +81,9 @@ fn every_monitor_says_something_and_its_intervals_add_up() {
 
 #[test]
 fn a_snapshot_has_what_was_until_then_and_the_end_what_was_until_the_end() {
-    let text = format!("{WRITES}create processes\nsleep 200ms\nstats clear\nsleep 300ms\nstats snap\nsleep 300ms\nstats snap\n");
+    let text = format!(
+        "{WRITES}create processes\nsleep 200ms\nstats clear\nsleep 300ms\nstats snap\nsleep 300ms\nstats snap\n"
+    );
     let outcome = Bench::new(&text).args(["--interval", "100ms"]).run().exits(0);
     let idle = |run: &Value| {
         let cpu = run["monitors"].as_array().unwrap().iter().find(|entry| entry["monitor"] == "cpu").unwrap();
@@ -99,7 +102,8 @@ fn a_hog_is_seen_by_the_processors_and_by_the_scheduler() {
         let worked = number(&outcome.only_run()["cpu_ns"]);
         let cpu = only(&outcome, "cpu");
         // Ticks of 10 ms, which a kernel may book to whoever is there when they come.
-        assert!(2 * number(&cpu["counters"]["user_ns"]) >= worked, "{worked} of {cpu}");
+        let user = number(&cpu["counters"]["user_ns"]) + number(&cpu["counters"]["nice_ns"]);
+        assert!(2 * user >= worked, "{worked} of {cpu}");
         assert!(number(&cpu["facts"]["cpus"]) > 0);
         let scheduled = only(&outcome, "rundelay");
         // The same time by another clock, with what the threads did at their end.
@@ -115,7 +119,7 @@ fn each_wait_of_a_thread_is_a_voluntary_switch_also_of_threads_that_ended_by_the
       } }\nset mode quit alldone\nrun\n";
     let outcome = Bench::new(text).run().exits(0);
     let scheduled = only(&outcome, "rundelay");
-    // Each threads counts its own hundred.
+    // Each thread counts its own hundred.
     let waits = outcome.ops("d");
     assert!(waits >= 600, "{waits}");
     assert!(number(&scheduled["counters"]["voluntary_switches"]) >= waits, "{waits} of {scheduled}");

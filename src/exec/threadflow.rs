@@ -12,12 +12,12 @@ use crate::engine::Clock;
 use crate::flowop::{
     Amount, Broken, Build, End, Flowop, FlowopClass, Moved, OwnIo, Posted, RunState, Taken, Thread, Turn,
 };
+use crate::monitor::Scheduled;
 use crate::plan::{Node, QuitMode, ThreadPlan};
 use crate::random::stream::{Generator, Seed, below};
 use crate::random::{self, Sampler};
 use crate::record::counters::{Counters, ThreadCounters};
 use crate::record::{Failure, errno_name};
-use crate::monitor::Scheduled;
 use crate::sys::clock::thread_cpu;
 use std::cell::Cell;
 

@@ -1,6 +1,6 @@
 //! What all processors did: the first line of `/proc/stat`.
 
-use super::{FigureDef, KernelFile, MonitorDef, Moment, Opened, Row, Source, counter, fact, named, numbers};
+use super::{FigureDef, KernelFile, Moment, MonitorDef, Opened, Row, Source, counter, fact, named, numbers};
 
 pub(super) static DEF: MonitorDef = MonitorDef {
     name: "cpu",

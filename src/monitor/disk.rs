@@ -1,7 +1,7 @@
 //! The whole disks under the file sets: `/sys/dev/block/MAJOR:MINOR/stat`.
 
-use super::{KernelFile, MonitorDef, Moment, Opened, Row, Site, Source, counter, level, named, numbers};
 use super::{FigureDef, Missing};
+use super::{KernelFile, Moment, MonitorDef, Opened, Row, Site, Source, counter, level, named, numbers};
 use crate::record::mounts::{self, Disk, Mount, Mounts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! The page cache: `/proc/meminfo` and `/proc/vmstat`.
 
-use super::{FigureDef, KernelFile, MonitorDef, Moment, Opened, Row, Site, Source, counter, level};
+use super::{FigureDef, KernelFile, Moment, MonitorDef, Opened, Row, Site, Source, counter, level};
 
 pub(super) static DEF: MonitorDef = MonitorDef {
     name: "memory",

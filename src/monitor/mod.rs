@@ -230,11 +230,6 @@ impl Monitors {
         *self = Monitors { sources: std::mem::take(&mut self.sources), ..Monitors::default() };
     }
 
-    /// True once the window has begun.
-    pub fn have_begun(&self) -> bool {
-        self.begun
-    }
-
     /// A thread of a worker has ended, and says how long it waited for a processor.
     pub fn thread_ended(&mut self, thread: &Scheduled) {
         for (tracked, last) in self.sources.iter_mut().zip(&mut self.last.0) {
@@ -379,7 +374,8 @@ impl KernelFile {
     ///
     /// In words.
     fn open(path: PathBuf) -> Result<Self, String> {
-        let file = File::open(&path).map_err(|error| format!("{} cannot be read: {}", path.display(), describe(&error)))?;
+        let file =
+            File::open(&path).map_err(|error| format!("{} cannot be read: {}", path.display(), describe(&error)))?;
         let mut opened = KernelFile { path, file, buffer: vec![0; 4096] };
         // Some say only when they are read that they are switched off (/proc/pressure).
         opened.text()?;

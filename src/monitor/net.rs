@@ -1,6 +1,6 @@
 //! Network interfaces: `/proc/net/dev`. The loopback is one of them, apart from the others by its name.
 
-use super::{FigureDef, KernelFile, MonitorDef, Moment, Opened, Row, Site, Source, counter, fact, number_in, numbers};
+use super::{FigureDef, KernelFile, Moment, MonitorDef, Opened, Row, Site, Source, counter, fact, number_in, numbers};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
 //! The NFS mounts under the file sets: `/proc/self/mountstats`.
 
-use super::{FigureDef, KernelFile, MonitorDef, Moment, Opened, Row, Site, Source, counter, named, numbers};
+use super::{FigureDef, KernelFile, Moment, MonitorDef, Opened, Row, Site, Source, counter, named, numbers};
 use crate::record::mounts::unescape;
 use std::collections::BTreeMap;
 
@@ -123,7 +123,8 @@ fn device(line: &str) -> Option<String> {
 /// `READ: 12 12 0 1800 40000 3 45 50 0`: calls, transmissions, timeouts, bytes sent, bytes received, milliseconds in the
 /// queue, until the answer, in all; and from statvers 1.1 errors. Other lines have another name or other numbers.
 fn operation(name: &str, rest: &str) -> Option<Vec<(&'static str, u64)>> {
-    let is_operation = !name.is_empty() && name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
+    let is_operation =
+        !name.is_empty() && name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
     let all = numbers(rest);
     let ([rpcs, transmissions, timeouts, sent, received, queue, rtt, execute, errors @ ..], true) =
         (&all[..], is_operation)
@@ -256,7 +257,10 @@ mod tests {
         let text = format!("{V3}{V40}device tmpfs mounted on /tmp with fstype tmpfs\n{V42}");
         let rows = parse(&text, &one("/srv/my data"));
         assert_eq!(rows[0].of.as_deref(), Some("/srv/my data"));
-        assert_eq!((rows[0].figure("app_bytes_written"), rows[0].figure("wire_bytes_written")), (Some(4096), Some(4096)));
+        assert_eq!(
+            (rows[0].figure("app_bytes_written"), rows[0].figure("wire_bytes_written")),
+            (Some(4096), Some(4096))
+        );
         assert_eq!(figure(&rows, Some("OPEN_CONFIRM"), "rpcs"), Some(1));
         assert_eq!((figure(&rows, Some("SETATTR"), "errors"), figure(&rows, None, "errors")), (Some(1), Some(1)));
         let both: BTreeMap<String, Option<String>> = one("/mnt/n").into_iter().chain(one("/mnt/home")).collect();

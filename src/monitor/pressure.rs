@@ -1,6 +1,6 @@
 //! Time in which tasks waited for processors, I/O or memory: `/proc/pressure`.
 
-use super::{FigureDef, KernelFile, Missing, MonitorDef, Moment, Opened, Row, Source, counter};
+use super::{FigureDef, KernelFile, Missing, Moment, MonitorDef, Opened, Row, Source, counter};
 
 pub(super) static DEF: MonitorDef = MonitorDef {
     name: "pressure",
@@ -15,10 +15,8 @@ pub(super) static DEF: MonitorDef = MonitorDef {
     },
 };
 
-static FIGURES: &[FigureDef] = &[
-    counter("some_ns", "at least one task waited"),
-    counter("full_ns", "all tasks that had something to do waited"),
-];
+static FIGURES: &[FigureDef] =
+    &[counter("some_ns", "at least one task waited"), counter("full_ns", "all tasks that had something to do waited")];
 
 #[derive(Debug)]
 struct Pressure {

@@ -5,7 +5,7 @@
 //! only where there are few threads. A thread that comes to its end reads its own and says what they were, so that nothing
 //! is lost with it.
 
-use super::{FigureDef, MonitorDef, Moment, Opened, Row, Site, Source, counter};
+use super::{FigureDef, Moment, MonitorDef, Opened, Row, Site, Source, counter};
 use crate::sys::describe;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 pub(super) static DEF: MonitorDef = MonitorDef {
     name: "rundelay",
-    summary: "how long the workers' threads waited for a processor; of intervals only up to 256 threads",
+    summary: "how long the workers' threads waited for a processor; of intervals only up to 64 threads",
     figures: FIGURES,
     open: |site| Opened::one(Tasks::open(site)),
 };
@@ -25,8 +25,8 @@ static FIGURES: &[FigureDef] = &[
     counter("involuntary_switches", "times that a thread lost its processor to another"),
 ];
 
-/// Threads that are looked at each interval: some milliseconds of work.
-const FEW: usize = 256;
+/// Threads that are looked at each interval: about a millisecond of work.
+const FEW: usize = 64;
 
 /// What a thread has had of processors since its own start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -159,13 +159,8 @@ mod tests {
         assert_eq!(values(tasks.read(Moment::Edge).unwrap()), [44, 112, 11, 22]);
         std::fs::remove_dir_all(root.path().join("proc/10/task/11")).unwrap();
         assert_eq!(values(tasks.read(Moment::Edge).unwrap()), [44, 112, 11, 22], "it does not go down");
-        let said = Scheduled {
-            tid: 11,
-            run_delay_ns: 45,
-            run_time_ns: 106,
-            voluntary_switches: 17,
-            involuntary_switches: 28,
-        };
+        let said =
+            Scheduled { tid: 11, run_delay_ns: 45, run_time_ns: 106, voluntary_switches: 17, involuntary_switches: 28 };
         assert_eq!(values(tasks.ended(&said).unwrap()), [49, 118, 18, 30]);
     }
 

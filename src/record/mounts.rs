@@ -119,12 +119,9 @@ fn source_entry(root: &Path, source: &str) -> Option<PathBuf> {
 /// All devices of the btrfs that has this one; of any other file system the device alone.
 fn members(root: &Path, entry: &Path) -> Vec<PathBuf> {
     let name = entry.file_name().unwrap_or_default();
-    let file_systems = std::fs::read_dir(root.join("sys/fs/btrfs")).into_iter().flatten().flatten();
-    for devices in file_systems.map(|fs| fs.path().join("devices")).filter(|devices| devices.join(name).exists()) {
-        let list: Vec<PathBuf> = std::fs::read_dir(devices).into_iter().flatten().flatten().map(|d| d.path()).collect();
-        return list;
-    }
-    vec![entry.to_owned()]
+    let list = |path: PathBuf| std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut devices = list(root.join("sys/fs/btrfs")).map(|file_system| file_system.join("devices"));
+    devices.find(|of| of.join(name).exists()).map_or_else(|| vec![entry.to_owned()], |of| list(of).collect())
 }
 
 fn descend(entry: &Path, depth: u32, found: &mut BTreeSet<Disk>) {

@@ -6,6 +6,7 @@
 
 use super::RunRecord;
 use serde_json::Value;
+use std::path::Path;
 
 /// Keys whose values are words of wlrun or of the kernel, or no text for people.
 const OWN_WORDS: &[&str] = &[
@@ -79,7 +80,10 @@ pub fn redact(record: &RunRecord, host: &str) -> RunRecord {
         }
     }
     let points = environment.mount_point.iter().chain(targets.clone().map(|target| &target.mount_point));
-    let places = environment.target.iter().chain(targets.map(|target| &target.path)).chain(points);
+    // Below --dir it is the workload that gives the names.
+    let below = |path: &&String| environment.target.as_ref().is_some_and(|dir| Path::new(path).starts_with(dir));
+    let paths = targets.map(|target| &target.path).filter(|path| !below(path));
+    let places = environment.target.iter().chain(paths).chain(points);
     places.for_each(|path| secrets.know(Kind::Path, path));
 
     let mut document = serde_json::to_value(record).expect("a record is numbers, texts, lists and maps");
@@ -269,7 +273,11 @@ mod tests {
         let environment = &redacted.environment;
         assert_eq!(environment.target.as_deref(), Some("<path1>"));
         assert_eq!(environment.fs_source.as_deref(), Some("<server1>:<path2>"));
-        assert_eq!(environment.mount_options.as_deref(), Some("rw,vers=4.2,proto=tcp,clientaddr=<address1>,addr=<address2>"));
+        assert_eq!(
+            environment.mount_options.as_deref(),
+            Some("rw,vers=4.2,proto=tcp,clientaddr=<address1>,addr=<address2>")
+        );
+        assert_eq!(environment.targets[0].path, "<path1>/f");
         assert_eq!(redacted.workload.parameters["dir"], *environment.target.as_ref().unwrap());
         let text = serde_json::to_string(&redacted).unwrap();
         for secret in ["acme", "jo", "secret", "192.0.2", "plans", "out.json", "a.csv", "/srv"] {
@@ -279,7 +287,22 @@ mod tests {
         let shape: Vec<&str> = environment.command.iter().map(|word| word.split('<').next().unwrap()).collect();
         assert_eq!(
             shape,
-            ["", "", "--dir", "", "--json", "", "--set", "dir2=", "--set", "n=1.5", "--out", "csv=", "--runtime", "1.5"]
+            [
+                "",
+                "",
+                "--dir",
+                "",
+                "--json",
+                "",
+                "--set",
+                "dir2=",
+                "--set",
+                "n=1.5",
+                "--out",
+                "csv=",
+                "--runtime",
+                "1.5"
+            ]
         );
         assert_eq!(redact(&record(acme(), "x"), "jos-laptop"), redacted, "each time the same");
         assert_eq!(redact(&redacted, "jos-laptop"), redacted, "nothing is left to take out");

@@ -615,7 +615,7 @@ mod tests {
 
     /// What a monitor says of a window and of an interval; of some nothing.
     fn seen(number: u64) -> (Vec<MonitorRecord>, Vec<MonitorInterval>) {
-        if number % 3 == 0 {
+        if number.is_multiple_of(3) {
             return (Vec::new(), Vec::new());
         }
         let counters: BTreeMap<String, u64> = [("bytes_read".to_owned(), number)].into();
@@ -623,13 +623,12 @@ mod tests {
         let record = MonitorRecord {
             monitor: "disk".into(),
             of: Some("sda".into()),
-            upper_bound: (number % 2 == 0).then(|| "the device is shared".into()),
+            upper_bound: number.is_multiple_of(2).then(|| "the device is shared".into()),
             counters: counters.clone(),
             levels: [("in_flight".to_owned(), level)].into(),
             ..MonitorRecord::default()
         };
-        let missing =
-            MonitorRecord { monitor: "nfs".into(), missing: Some("none".into()), ..MonitorRecord::default() };
+        let missing = MonitorRecord { monitor: "nfs".into(), missing: Some("none".into()), ..MonitorRecord::default() };
         let interval = MonitorInterval { monitor: "disk".into(), counters, ..MonitorInterval::default() };
         (vec![record, missing], vec![interval])
     }

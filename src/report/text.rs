@@ -132,11 +132,7 @@ fn monitors(out: &mut String, run: &Run, environment: &Environment) {
 }
 
 /// `application 3.0 MB/s read; wire 1.0 MB/s read; 120 RPCs (READ 80, GETATTR 40), 0 sent again`.
-fn nfs(
-    run: &Run,
-    mount: &MonitorRecord,
-    flow: impl Fn([&str; 2], [&str; 2]) -> Option<String>,
-) -> Option<String> {
+fn nfs(run: &Run, mount: &MonitorRecord, flow: impl Fn([&str; 2], [&str; 2]) -> Option<String>) -> Option<String> {
     let names = ["read", "written"];
     let flows = [
         ("application", flow(["app_bytes_read", "app_bytes_written"], names)),

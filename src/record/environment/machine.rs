@@ -163,7 +163,10 @@ mod tests {
         let maker = ("sys/class/dmi/id/sys_vendor", "QEMU\n");
         let of = |list: &[(&str, &str)]| hypervisor(files(list).path());
         assert_eq!(of(&[guest, maker]).as_deref(), Some("qemu"));
-        assert_eq!(of(&[guest, maker, ("sys/class/dmi/id/product_name", "KVM Virtual Machine\n")]).as_deref(), Some("kvm"));
+        assert_eq!(
+            of(&[guest, maker, ("sys/class/dmi/id/product_name", "KVM Virtual Machine\n")]).as_deref(),
+            Some("kvm")
+        );
         assert_eq!(of(&[guest]).as_deref(), Some("unknown"));
         assert_eq!(of(&[host, ("sys/class/dmi/id/sys_vendor", "Microsoft Corporation\n")]), None, "a laptop");
         assert_eq!(of(&[host]), None);
