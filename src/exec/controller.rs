@@ -506,7 +506,9 @@ impl<'a> Controller<'a> {
         let receiver = pipe::Receiver::from_owned_fd(receiver.into())
             .map_err(|e| ExecError::System("no pipe for the workers", e))?;
         let workers = Workers::start(&order, &stage.region, self.options.process_model, sender.into())?;
-        let site = Site { root: &self.options.kernel_files, targets: &self.targets, pids: &workers.pids() };
+        // Where the engine makes no files, no mount has anything to do with the run.
+        let targets: &[PathBuf] = if stage.touches_files { &self.targets } else { &[] };
+        let site = Site { root: &self.options.kernel_files, targets, pids: &workers.pids() };
         let monitors = Monitors::open(&site);
         Ok(Watch::new(Parts {
             plan,

@@ -77,6 +77,9 @@ fn parse(text: &str) -> Option<Vec<(&'static str, u64)>> {
 
 /// The disks of all targets, each with why others may use it too.
 fn watched(site: &Site<'_>) -> Result<Vec<(Disk, Option<String>)>, String> {
+    if site.targets.is_empty() {
+        return Err("no files of a file system are used".into());
+    }
     let mounts = site.mounts()?;
     let mut targets: Vec<&Mount> = site.targets.iter().filter_map(|target| mounts.of(target)).collect();
     targets.dedup();

@@ -78,7 +78,7 @@ pub struct Site<'a> {
     /// `/`; another directory in tests.
     pub root: &'a Path,
     /// Where the file sets lie: absolute paths without symbolic links. They are compared with mount points and never
-    /// opened.
+    /// opened. Empty where no files are used.
     pub targets: &'a [PathBuf],
     /// Of the workers.
     pub pids: &'a [u32],
