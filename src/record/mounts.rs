@@ -50,7 +50,7 @@ impl Mounts {
     }
 }
 
-/// ID parent major:minor root point options [fields] - type source super-options.
+/// `ID parent major:minor root point options [fields] - type source super-options`.
 fn mount(line: &str) -> Option<Mount> {
     let (left, right) = line.split_once(" - ")?;
     let left: Vec<&str> = left.split(' ').collect();
