@@ -24,6 +24,7 @@ pub mod syntax;
 pub mod flowop;
 
 pub mod event;
+pub mod monitor;
 pub mod record;
 
 pub mod plan;

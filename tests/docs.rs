@@ -12,6 +12,7 @@ use wlrun::cli::library::{LIBRARY, Shelves};
 use wlrun::diagnostic::Diagnostics;
 use wlrun::engine::{self, ENGINES};
 use wlrun::flowop::{self, FLOWOPS};
+use wlrun::monitor::{Kind as FigureKind, MONITORS};
 use wlrun::plan::COMMANDS;
 use wlrun::plan::entity::{ENTITIES, Entity};
 use wlrun::random::DISTRIBUTIONS;
@@ -267,6 +268,20 @@ fn reference() -> String {
         row(&mut out, &[&format!("`{}`", metric.name), header, metric.unit, metric.help]);
     }
     out.push_str("\nThe unit is that of the JSON document; the text report shows MB/s of 10^6 bytes and times with their unit.\n");
+
+    out.push_str("\n## Monitors\n");
+    for def in MONITORS {
+        let _ = write!(out, "\n### {}\n\n{}\n\n", def.name, def.summary);
+        table_head(&mut out, &["figure", "kind", "meaning"]);
+        for figure in def.figures {
+            let kind = match figure.kind {
+                FigureKind::Counter => "counter",
+                FigureKind::Level => "level",
+                FigureKind::Fact => "fact",
+            };
+            row(&mut out, &[&format!("`{}`", figure.name), kind, figure.help]);
+        }
+    }
 
     out.push_str("\n## Warnings\n");
     for def in WARNINGS {

@@ -41,13 +41,18 @@ fn constant(processes: u32, threads: u32) -> String {
     )
 }
 
-/// The record without what differs between machines and moments: processor time, the machine, the directory.
+/// The record without what differs between machines and moments: processor time, the machine, the directory, and what
+/// the kernel counted.
 fn lasting(outcome: &Outcome) -> Value {
     let mut record = outcome.record.clone().unwrap();
     record["environment"] = Value::Null;
     record["workload"]["parameters"]["dir"] = Value::Null;
     for run in record["runs"].as_array_mut().unwrap() {
         run["cpu_ns"] = Value::Null;
+        run["monitors"] = Value::Null;
+        for interval in run["intervals"].as_array_mut().unwrap() {
+            interval["monitors"] = Value::Null;
+        }
         run["total"]["cpu_ns_per_op"] = Value::Null;
         // Its figure is the machine's memory.
         run["warnings"].as_array_mut().unwrap().retain(|warning| warning["code"] != "W003");

@@ -335,6 +335,8 @@ fn what_a_list_has_is_one_file_of_that_name() {
     assert_eq!(defining_files("engine", &["static", "DEF", ":", "EngineDef"]), engines);
     let distributions = names(wlrun::random::DISTRIBUTIONS.iter().map(|def| def.name));
     assert_eq!(defining_files("random", &[":", "DistributionDef", "="]), distributions);
+    let monitors = names(wlrun::monitor::MONITORS.iter().map(|def| def.name));
+    assert_eq!(defining_files("monitor", &["static", "DEF", ":", "MonitorDef"]), monitors);
     let forms = wlrun::report::RENDERERS.iter().map(|def| def.name.replace('-', "_")).collect();
     assert_eq!(defining_files("report", &["fn", "render", "(", "record"]), forms);
 }

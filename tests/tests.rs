@@ -18,6 +18,7 @@ mod fuzz;
 mod layers;
 mod library;
 mod mix;
+mod monitors;
 mod names;
 mod pacing;
 mod plan;

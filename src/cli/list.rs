@@ -4,6 +4,7 @@ use super::exit::{EXIT_CODES, Exit};
 use super::{library, print};
 use crate::engine::ENGINES;
 use crate::flowop::{self, FLOWOPS};
+use crate::monitor::MONITORS;
 use crate::plan::COMMANDS;
 use crate::plan::entity::ENTITIES;
 use crate::random::DISTRIBUTIONS;
@@ -29,6 +30,7 @@ enum What {
     Engines,
     Formats,
     Metrics,
+    Monitors,
     Warnings,
     ExitCodes,
 }
@@ -51,6 +53,7 @@ pub(super) fn run(args: &ListArgs) -> Exit {
                 (metric.name.to_owned(), format!("{}{unit}", metric.help))
             })
             .collect(),
+        What::Monitors => pairs(MONITORS.iter().map(|def| (def.name, def.summary))),
         What::Warnings => pairs(WARNINGS.iter().map(|def| (def.code, def.title))),
         What::ExitCodes => pairs(EXIT_CODES.iter().copied()),
     };

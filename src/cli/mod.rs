@@ -57,7 +57,7 @@ enum Command {
     Plan(plan::PlanArgs),
     /// Bring workload files into the canonical layout
     Fmt(fmt::FmtArgs),
-    /// List workloads, commands, flowops, attributes, distributions, engines, metrics, warnings or exit codes
+    /// List workloads, commands, flowops, attributes, distributions, engines, metrics, monitors, warnings or exit codes
     List(list::ListArgs),
     /// Show what a personality or a file models, its parameters, and its text
     Show(show::ShowArgs),

@@ -64,6 +64,12 @@ pub(super) struct RunArgs {
     /// No progress, only warnings and errors
     #[arg(short, long)]
     quiet: bool,
+    /// Keep names of hosts and servers, addresses and paths out of the record and the reports
+    #[arg(long)]
+    redact: bool,
+    /// Where monitors find proc and sys; for tests
+    #[arg(long, value_name = "DIR", default_value = "/", hide = true)]
+    kernel_files: PathBuf,
 }
 
 fn parse_engine(text: &str) -> Result<String, String> {
@@ -92,6 +98,7 @@ pub(super) fn run(args: &RunArgs) -> Exit {
         workload: unread(args.workload.as_deref().unwrap_or_default()),
         seed: args.parameters.seed,
         dir: None,
+        redact: args.redact,
         told: false,
     };
     match try_run(args, &mut about) {
@@ -121,7 +128,13 @@ pub(super) fn misused(message: &str) {
     let within = options().find_map(|word| word.strip_prefix("--format="));
     let Some(format) = within.or(beside.map(String::as_str)).and_then(crate::report::find) else { return };
     let name = words.first().filter(|word| !word.starts_with('-')).map(String::as_str).unwrap_or_default();
-    let about = About { workload: unread(name), seed: 1, dir: None, told: true };
+    let about = About {
+        workload: unread(name),
+        seed: 1,
+        dir: None,
+        redact: words.iter().any(|word| word == "--redact"),
+        told: true,
+    };
     // The rest of clap's message is how to call it right.
     let reason = message.lines().take_while(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
     about.print_refusal(format, exit::USAGE, reason.trim_start_matches("error: ").to_owned());
@@ -140,6 +153,7 @@ struct About {
     workload: Workload,
     seed: u64,
     dir: Option<PathBuf>,
+    redact: bool,
     /// stderr has the reason already.
     told: bool,
 }
@@ -150,7 +164,7 @@ impl About {
     fn print_refusal(&self, format: Format, exit: Exit, reason: String) {
         if format.name != "text" {
             let why = NotBegun { exit_code: exit.0, reason };
-            print(&(format.render)(&exec::refusal(&self.workload, self.seed, self.dir.as_deref(), why)));
+            print(&(format.render)(&exec::refusal(&self.workload, self.seed, self.dir.as_deref(), why, self.redact)));
         }
     }
 }
@@ -185,6 +199,8 @@ fn try_run(args: &RunArgs, about: &mut About) -> Result<Exit, Failed> {
         leave,
         remove: args.remove,
         interval_ns: args.interval,
+        redact: args.redact,
+        kernel_files: args.kernel_files.clone(),
     };
     let objections = exec::objections(plan, &exec_options);
     if !objections.is_empty() {

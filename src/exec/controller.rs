@@ -15,16 +15,18 @@ use crate::engine::{self, Clock};
 use crate::event::Event;
 use crate::fileset::device::Leave;
 use crate::fileset::{CreateError, Progress};
+use crate::monitor::{Monitors, Site};
 use crate::plan::{Plan, RunPlan, Step, Workload};
 use crate::record::counters::{Counters, Shape};
 use crate::record::{
-    Ended, Environment, Failure, NotBegun, Run, RunRecord, SCHEMA_VERSION, WarningRecord, WorkloadRecord,
+    Ended, Environment, Failure, NotBegun, Run, RunRecord, SCHEMA_VERSION, WarningRecord, WorkloadRecord, redact,
+    resolved,
 };
 use crate::summary;
 use crate::sys::Region;
 use background::Background;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -65,6 +67,10 @@ pub struct Options {
     pub remove: bool,
     /// Length of an interval in nanoseconds, where the workload says none.
     pub interval_ns: Option<u64>,
+    /// Take names of hosts and servers, addresses and paths out of the records.
+    pub redact: bool,
+    /// Where monitors find `proc` and `sys`: `/` but in tests.
+    pub kernel_files: PathBuf,
 }
 
 impl Default for Options {
@@ -76,6 +82,8 @@ impl Default for Options {
             leave: Leave::default(),
             remove: false,
             interval_ns: None,
+            redact: false,
+            kernel_files: "/".into(),
         }
     }
 }
@@ -140,23 +148,38 @@ impl Places {
     }
 }
 
+/// Where the file sets are to be.
+fn places(plan: &Plan) -> Vec<PathBuf> {
+    plan.filesets.iter().map(crate::fileset::Spec::root).collect()
+}
+
+/// A record as others may see it.
+fn shown(record: RunRecord, redacted: bool) -> RunRecord {
+    if !redacted {
+        return record;
+    }
+    redact(&record, &rustix::system::uname().nodename().to_string_lossy())
+}
+
 /// True where an engine, with its script, works on what is on the disk.
 pub fn touches_files(engine: &str) -> bool {
     engine::find(split_engine(engine).0).is_some_and(|def| def.touches_files)
 }
 
 /// The record of what was not begun, for who reads documents and not messages.
-pub fn refusal(workload: &Workload, seed: u64, dir: Option<&Path>, why: NotBegun) -> RunRecord {
-    RunRecord {
+/// `redacted`: as others may see it.
+pub fn refusal(workload: &Workload, seed: u64, dir: Option<&Path>, why: NotBegun, redacted: bool) -> RunRecord {
+    let record = RunRecord {
         schema_version: SCHEMA_VERSION.into(),
         wlrun: env!("CARGO_PKG_VERSION").into(),
         seed,
-        environment: Environment::read(dir),
+        environment: Environment::read(dir, &[]),
         workload: nothing_of(workload),
         // Whoever asks whether all runs are valid must not find that all of none are.
         runs: vec![not_run(Ended::Error, &why.reason, None)],
         not_begun: Some(why),
-    }
+    };
+    shown(record, redacted)
 }
 
 /// A workload of which nothing was laid out.
@@ -319,6 +342,8 @@ struct Controller<'a> {
     /// Roots of trees that carry our mark.
     ours: Vec<std::path::PathBuf>,
     environment: Environment,
+    /// Where the file sets lie, without symbolic links. Looked at once, before the first run.
+    targets: Vec<PathBuf>,
     runs: Vec<Run>,
     runs_started: u64,
     signal: Option<i32>,
@@ -344,7 +369,11 @@ impl<'a> Controller<'a> {
             locks: Vec::new(),
             devices: Vec::new(),
             ours: Vec::new(),
-            environment: Environment { devices: stage.sets.devices(), ..Environment::read(plan.dir.as_deref()) },
+            environment: Environment {
+                devices: stage.sets.devices(),
+                ..Environment::read(plan.dir.as_deref(), &places(plan))
+            },
+            targets: places(plan).iter().map(|path| resolved(path)).collect(),
             runs: Vec::new(),
             runs_started: 0,
             signal: None,
@@ -534,6 +563,10 @@ impl<'a> Controller<'a> {
         let receiver = pipe::Receiver::from_owned_fd(receiver.into())
             .map_err(|e| ExecError::System("no pipe for the workers", e))?;
         let workers = Workers::start(&order, &stage.region, self.options.process_model, sender.into())?;
+        // Where the engine makes no files, no mount has anything to do with the run.
+        let targets: &[PathBuf] = if stage.touches_files { &self.targets } else { &[] };
+        let site = Site { root: &self.options.kernel_files, targets, pids: &workers.pids() };
+        let monitors = Monitors::open(&site);
         Ok(Watch::new(Parts {
             plan,
             control,
@@ -541,6 +574,7 @@ impl<'a> Controller<'a> {
             shape,
             lines: BufReader::new(receiver).lines(),
             workers,
+            monitors,
             stepped: stage.stepped,
             interval_ns: self.options.interval_ns.unwrap_or(INTERVAL_NS),
         }))
@@ -617,7 +651,7 @@ impl<'a> Controller<'a> {
 
     fn record_of(&self, runs: Vec<Run>) -> RunRecord {
         let largest = self.plan.runs().max_by_key(|run| run.thread_count());
-        RunRecord {
+        let record = RunRecord {
             schema_version: SCHEMA_VERSION.into(),
             wlrun: env!("CARGO_PKG_VERSION").into(),
             seed: self.plan.seed,
@@ -625,7 +659,8 @@ impl<'a> Controller<'a> {
             environment: self.environment.clone(),
             not_begun: None,
             runs,
-        }
+        };
+        shown(record, self.options.redact)
     }
 }
 
@@ -658,5 +693,6 @@ fn not_run(ended: Ended, reason: &str, error: Option<&CreateError>) -> Run {
         failures: failures.into_iter().collect(),
         warnings: Vec::<WarningRecord>::new(),
         asserts: Vec::new(),
+        monitors: Vec::new(),
     }
 }

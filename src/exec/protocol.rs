@@ -2,6 +2,7 @@
 //! [`Message`]s on the pipe that is its standard output.
 
 use crate::fileset::{Content, Device, Shape};
+use crate::monitor::Scheduled;
 use crate::plan::RunPlan;
 use crate::random;
 use crate::record::Failure;
@@ -69,6 +70,8 @@ pub(super) enum Message {
     Said(String),
     /// Something to tell, which ends nothing.
     Warning(String),
+    /// What a thread at its end has had of processors.
+    Scheduled(Scheduled),
 }
 
 /// The worker's end of the pipe.
@@ -121,6 +124,7 @@ fn shorten(message: &Message) -> Message {
         }),
         Message::Said(text) => Message::Said(cut(text)),
         Message::Warning(text) => Message::Warning(cut(text)),
+        Message::Scheduled(thread) => Message::Scheduled(*thread),
     }
 }
 

@@ -12,6 +12,7 @@ use crate::engine::Clock;
 use crate::flowop::{
     Amount, Broken, Build, End, Flowop, FlowopClass, Moved, OwnIo, Posted, RunState, Taken, Thread, Turn,
 };
+use crate::monitor::Scheduled;
 use crate::plan::{Node, QuitMode, ThreadPlan};
 use crate::random::stream::{Generator, Seed, below};
 use crate::random::{self, Sampler};
@@ -526,6 +527,9 @@ pub(super) fn live(
     let cpu = thread_cpu().saturating_sub(run.cpu.get()) + thread.engine.finish();
     flowops.iter_mut().for_each(|running| running.flowop.end(thread));
     thread.close_all();
+    if let Some(scheduled) = Scheduled::own() {
+        run.messenger.send(&Message::Scheduled(scheduled));
+    }
     run.counters.end(now.min(run.control.window_end()), cpu);
 }
 

@@ -7,6 +7,7 @@ use super::procflow;
 use super::protocol::{Message, Messenger, Order};
 use crate::engine::Clock;
 use crate::event::{Event, Tick};
+use crate::monitor::{Monitors, Reading};
 use crate::plan::{Measure, Period, QuitMode, RunPlan};
 use crate::record::counters::{Counters, Shape, ThreadState};
 use crate::record::{Counts, Ended, Failure, FlowopRecord, Histogram, Interval, IntervalCounts, Run};
@@ -113,6 +114,11 @@ impl Workers {
         Ok(workers)
     }
 
+    /// The processes that have the workers' threads: our own where they are none of their own.
+    pub(super) fn pids(&self) -> Vec<u32> {
+        if self.pids.is_empty() { vec![std::process::id()] } else { self.pids.clone() }
+    }
+
     /// Ends the processes by force. Threads of our own process cannot be ended so.
     fn kill(&mut self) {
         for pid in self.pids.drain(..) {
@@ -179,6 +185,7 @@ pub(super) struct Watch<'r> {
     stopped: bool,
     /// Processor time of each worker when the measurement began.
     cpu_before: Vec<u64>,
+    monitors: Monitors,
     /// A snapshot of a session is in the record.
     pub(super) snapped: bool,
     /// The rows of the intervals, where each is shown in full as it is over.
@@ -193,13 +200,14 @@ pub(super) struct Parts<'r> {
     pub(super) shape: &'r Shape,
     pub(super) lines: Lines<BufReader<pipe::Receiver>>,
     pub(super) workers: Workers,
+    pub(super) monitors: Monitors,
     pub(super) stepped: bool,
     pub(super) interval_ns: u64,
 }
 
 impl<'r> Watch<'r> {
     pub(super) fn new(parts: Parts<'r>) -> Self {
-        let Parts { plan, control, counters, shape, lines, workers, stepped, interval_ns } = parts;
+        let Parts { plan, control, counters, shape, lines, workers, monitors, stepped, interval_ns } = parts;
         let &RunPlan { length_ns, warmup_ns, period, lathist, .. } = plan;
         Watch {
             plan,
@@ -227,6 +235,7 @@ impl<'r> Watch<'r> {
             said_drain: false,
             stopped: false,
             cpu_before: Vec::new(),
+            monitors,
             snapped: false,
             shown: None,
         }
@@ -339,7 +348,7 @@ impl<'r> Watch<'r> {
                 }
                 self.end(Ended::Interrupted, format!("interrupted by {}", signal_name(signal)));
                 self.control.close(self.now());
-                self.drain_from.get_or_insert_with(Instant::now);
+                self.drain();
                 if !self.opened {
                     // The threads at the gate go into a window that has closed.
                     self.control.open(0, 0, 0);
@@ -349,7 +358,7 @@ impl<'r> Watch<'r> {
                 // Time is up or a worker closed the window; pauses end, and what is under way may come back.
                 if self.now() >= self.control.window_end() {
                     self.control.close(self.control.window_end());
-                    self.drain_from = Some(Instant::now());
+                    self.drain();
                 }
             },
             () = sleep_until(self.tick_at), if self.tick_at.is_some() => self.tick(show),
@@ -386,7 +395,25 @@ impl<'r> Watch<'r> {
         }
     }
 
+    /// The window has closed; what is under way may come back.
+    fn drain(&mut self) {
+        self.drain_from.get_or_insert_with(Instant::now);
+        self.monitors.end();
+    }
+
+    /// What the kernel counts from now on, or from the end of the warm-up on, belongs to the measurement.
+    fn begin_monitors(&mut self) {
+        if self.asked.warmup_ns == 0 || self.stepped {
+            self.monitors.begin();
+        } else {
+            self.monitors.wait();
+        }
+        self.intervals = Intervals::from(self.monitors.last());
+    }
+
     fn open(&mut self) {
+        // Before the gate opens: nothing that happens behind it is missed, and nothing of it waits for this.
+        self.begin_monitors();
         let gate = self.now();
         let start = gate.saturating_add(self.asked.warmup_ns);
         let end = self.asked.length_ns.map_or(u64::MAX, |length| start.saturating_add(length));
@@ -399,10 +426,10 @@ impl<'r> Watch<'r> {
     /// Measures anew from now on, or after a warm-up.
     fn begin(&mut self, asked: Asked) {
         self.asked = asked;
+        self.begin_monitors();
         let now = self.now();
         let start = now.saturating_add(asked.warmup_ns);
         let end = asked.length_ns.map_or(u64::MAX, |length| start.saturating_add(length));
-        self.intervals = Intervals::default();
         self.cpu_before = self.process_cpu();
         let since = self.control.window_start();
         let warm = Warm { since, at: now, io: self.io_of(since) };
@@ -430,7 +457,7 @@ impl<'r> Watch<'r> {
     pub(super) fn stop(&mut self) {
         self.stopped = true;
         self.control.close(self.now());
-        self.drain_from.get_or_insert_with(Instant::now);
+        self.drain();
     }
 
     fn period(&self) -> Duration {
@@ -464,6 +491,8 @@ impl<'r> Watch<'r> {
                 self.show_warmup(warm, now, start, show);
             } else {
                 // The warm-up is over; the intervals are counted from its end.
+                self.monitors.begin();
+                self.intervals = Intervals::from(self.monitors.last());
                 next = Instant::now() + self.period().saturating_sub(Duration::from_nanos(now - start));
             }
         } else {
@@ -513,6 +542,7 @@ impl<'r> Watch<'r> {
             }
             Message::Said(text) => show(Event::Said(text)),
             Message::Warning(text) => show(Event::Warning(text)),
+            Message::Scheduled(thread) => self.monitors.thread_ended(&thread),
         }
     }
 
@@ -530,7 +560,8 @@ impl<'r> Watch<'r> {
         let start = self.control.window_start();
         let at = self.now().min(self.control.window_end()).saturating_sub(start);
         let total = self.totals();
-        let Some(interval) = self.intervals.add(at, total) else { return };
+        self.monitors.look();
+        let Some(interval) = self.intervals.add(at, total, &self.monitors) else { return };
         let length = interval.end_ns - interval.start_ns;
         let mut sum = IntervalCounts::default();
         let io = interval.flowops.iter().zip(&self.rows).filter(|(_, row)| row.io);
@@ -569,9 +600,7 @@ impl<'r> Watch<'r> {
 
     /// Processor time of each worker until now; of this process where they are its threads.
     fn process_cpu(&self) -> Vec<u64> {
-        let own = [std::process::id()];
-        let pids = if self.workers.pids.is_empty() { &own[..] } else { &self.workers.pids };
-        pids.iter().map(|pid| process_cpu(*pid).unwrap_or(0)).collect()
+        self.workers.pids().iter().map(|pid| process_cpu(*pid).unwrap_or(0)).collect()
     }
 
     /// Processor time since the measurement began. Threads that have ended have said it; while one of a process has
@@ -643,7 +672,8 @@ impl<'r> Watch<'r> {
             latency_sum_ns: flowop.histogram.sum_ns,
         };
         let mut intervals = self.intervals.clone();
-        intervals.add(elapsed_ns, flowops.iter().map(total).collect());
+        self.monitors.look_closely();
+        intervals.add(elapsed_ns, flowops.iter().map(total).collect(), &self.monitors);
         self.entry(Ended::Time, None, elapsed_ns, flowops, intervals.list)
     }
 
@@ -662,7 +692,9 @@ impl<'r> Watch<'r> {
         let elapsed_ns = if self.opened { end.saturating_sub(start) } else { 0 };
         if self.opened {
             let totals = self.totals();
-            self.intervals.add(elapsed_ns, totals);
+            // All threads may have come to their end without the window having been closed.
+            self.monitors.end();
+            self.intervals.add(elapsed_ns, totals, &self.monitors);
         }
         let (ended, reason) = match self.ended.take() {
             Some((ended, why)) => (ended, Some(why)),
@@ -713,6 +745,7 @@ impl<'r> Watch<'r> {
             failures: self.failures.clone(),
             warnings: Vec::new(),
             asserts: Vec::new(),
+            monitors: self.monitors.record(),
         }
     }
 }
@@ -789,11 +822,19 @@ fn rows_of(plan: &RunPlan) -> Vec<Row> {
 struct Intervals {
     list: Vec<Interval>,
     last: Vec<IntervalCounts>,
+    /// What the monitors read at the beginning of the last piece, and at its end.
+    read: [Reading; 2],
 }
 
 impl Intervals {
-    /// Adds the piece up to `at` (since the gate), by then `totals` had been done. None where it has no length.
-    fn add(&mut self, at: u64, totals: Vec<IntervalCounts>) -> Option<&Interval> {
+    /// None yet, from what the monitors read at the beginning on.
+    fn from(first: &Reading) -> Self {
+        Intervals { read: [first.clone(), first.clone()], ..Intervals::default() }
+    }
+
+    /// Adds the piece up to `at` (since the gate), by then `totals` had been done and the monitors had been read. None
+    /// where it has no length.
+    fn add(&mut self, at: u64, totals: Vec<IntervalCounts>, monitors: &Monitors) -> Option<&Interval> {
         let start_ns = self.list.last().map_or(0, |interval| interval.end_ns);
         if at <= start_ns {
             // What was counted since belongs to the piece that ended at this very moment.
@@ -802,6 +843,8 @@ impl Intervals {
                     counts.merge_difference(total, before);
                 }
                 self.last = totals;
+                self.read[1] = monitors.last().clone();
+                last.monitors = monitors.between(&self.read[0], &self.read[1]);
             }
             return None;
         }
@@ -816,7 +859,10 @@ impl Intervals {
             })
             .collect();
         self.last = totals;
-        self.list.push(Interval { start_ns, end_ns: at, flowops });
+        self.read.swap(0, 1);
+        self.read[1] = monitors.last().clone();
+        let monitors = monitors.between(&self.read[0], &self.read[1]);
+        self.list.push(Interval { start_ns, end_ns: at, flowops, monitors });
         self.list.last()
     }
 }

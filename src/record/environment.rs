@@ -1,7 +1,10 @@
 //! Where a run took place.
 
+use super::mounts::{self, Mounts};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+mod machine;
 
 /// Machine and target. What could not be read is absent.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -32,6 +35,73 @@ pub struct Environment {
     pub devices: Vec<DeviceRecord>,
     /// The command line.
     pub command: Vec<String>,
+    /// How the clock of the first processor is governed, `performance`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_governor: Option<String>,
+    /// What the kernel reads its clock from, `tsc`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_source: Option<String>,
+    /// The hypervisor of a virtual machine: `kvm`, `vmware`, `microsoft`, `xen` or another; `unknown` where only that there
+    /// is one could be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hypervisor: Option<String>,
+    /// What made the container that wlrun ran in: `docker`, `podman`, `kubernetes`, `lxc`, `systemd-nspawn` or another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<String>,
+    /// Processor time that the control group may use: thousandths of a processor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_limit_millicpus: Option<u64>,
+    /// Bytes of memory that the control group may use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_limit_bytes: Option<u64>,
+    /// The mounts that the file sets lie on, each once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<Target>,
+}
+
+/// A mount that file sets lie on.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Target {
+    /// The place of the first file set on it.
+    pub path: String,
+    /// `nfs4`.
+    pub fs_type: String,
+    /// `server:/export`, `/dev/sda1`.
+    pub fs_source: String,
+    /// Where it is.
+    pub mount_point: String,
+    /// As the kernel shows them, with what client and server agreed on: version, rsize, wsize, proto, nconnect.
+    pub mount_options: String,
+    /// Bytes free for an ordinary user before the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub free_bytes: Option<u64>,
+    /// Inodes free for an ordinary user before the run; none where the file system does not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub free_inodes: Option<u64>,
+    /// The whole disks beneath.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<BlockDevice>,
+}
+
+/// A whole disk beneath a target.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct BlockDevice {
+    /// `sda`.
+    pub name: String,
+    /// As its maker calls it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Bytes that it holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size_bytes: Option<u64>,
+    /// Whether the kernel takes it for a disk that turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rotational: Option<bool>,
+    /// Who decides in which order it gets requests, `mq-deadline`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<String>,
 }
 
 /// A block device that a workload works on.
@@ -47,31 +117,68 @@ pub struct DeviceRecord {
 }
 
 impl Environment {
-    /// Reads the machine, and the file system that holds `target`.
-    pub fn read(target: Option<&Path>) -> Self {
+    /// Reads the machine, and the file systems that hold `target` and the file sets; asks these for their free space.
+    pub fn read(target: Option<&Path>, filesets: &[PathBuf]) -> Self {
+        let root = Path::new("/");
         let uname = rustix::system::uname();
         let part = |s: &std::ffi::CStr| s.to_string_lossy().into_owned();
+        let (cpu_limit_millicpus, memory_limit_bytes) = machine::limits(root);
         let mut environment = Environment {
             kernel: Some(format!("{} {} {}", part(uname.sysname()), part(uname.release()), part(uname.machine()))),
             cpus: std::thread::available_parallelism().ok().map(|n| n.get() as u64),
             cpu_model: field("/proc/cpuinfo", "model name"),
             memory_bytes: memory("MemTotal"),
             command: std::env::args().collect(),
+            cpu_governor: machine::line(&root.join("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
+            clock_source: machine::line(&root.join("sys/devices/system/clocksource/clocksource0/current_clocksource")),
+            hypervisor: machine::hypervisor(root),
+            container: machine::container(root),
+            cpu_limit_millicpus,
+            memory_limit_bytes,
             ..Environment::default()
         };
+        let mounts = Mounts::read(root).unwrap_or_default();
         if let Some(target) = target {
             environment.target = Some(target.display().to_string());
             environment.free_bytes = rustix::fs::statvfs(target).ok().map(|s| s.f_bavail * s.f_frsize);
-            if let Some(mount) = std::fs::read_to_string("/proc/self/mountinfo").ok().and_then(|t| mount_of(&t, target))
-            {
-                environment.fs_type = Some(mount.fs_type);
-                environment.fs_source = Some(mount.source);
-                environment.mount_point = Some(mount.point);
-                environment.mount_options = Some(mount.options);
+            if let Some(mount) = mounts.of(&resolved(target)) {
+                environment.fs_type = Some(mount.fs_type.clone());
+                environment.fs_source = Some(mount.source.clone());
+                environment.mount_point = Some(mount.point.clone());
+                environment.mount_options = Some(mount.options.clone());
             }
+        }
+        for path in filesets {
+            let place = resolved(path);
+            let known = |mount: &&mounts::Mount| environment.targets.iter().all(|t| t.mount_point != mount.point);
+            let Some(mount) = mounts.of(&place).filter(known) else { continue };
+            let space = rustix::fs::statvfs(existing(&place)).ok();
+            environment.targets.push(Target {
+                path: path.display().to_string(),
+                fs_type: mount.fs_type.clone(),
+                fs_source: mount.source.clone(),
+                mount_point: mount.point.clone(),
+                mount_options: mount.options.clone(),
+                free_bytes: space.as_ref().map(|s| s.f_bavail * s.f_frsize),
+                // Of some file systems (btrfs) the number of inodes has no end, and both are 0.
+                free_inodes: space.filter(|s| s.f_files > 0).map(|s| s.f_favail),
+                devices: mounts::disks(root, mount).iter().map(machine::block_device).collect(),
+            });
         }
         environment
     }
+}
+
+/// The deepest directory on the way to a path that exists.
+fn existing(path: &Path) -> &Path {
+    path.ancestors().find(|above| above.exists()).unwrap_or(Path::new("/"))
+}
+
+/// A path without symbolic links, as far as it exists: mount points are looked for by their names.
+pub fn resolved(path: &Path) -> PathBuf {
+    let above = existing(path);
+    let rest = path.strip_prefix(above).unwrap_or(Path::new(""));
+    above.canonicalize().map_or_else(|_| path.to_owned(), |above| above.join(rest).components().collect())
 }
 
 /// A figure of /proc/meminfo in bytes.
@@ -89,72 +196,28 @@ fn field(path: &str, name: &str) -> Option<String> {
     })
 }
 
-#[derive(Debug, PartialEq)]
-struct Mount {
-    point: String,
-    fs_type: String,
-    source: String,
-    options: String,
-}
-
-/// The mount that holds an absolute path: the one with the longest mount point above it, the last of several.
-fn mount_of(mountinfo: &str, path: &Path) -> Option<Mount> {
-    let mut best: Option<Mount> = None;
-    for line in mountinfo.lines() {
-        // See proc_pid_mountinfo(5): ID parent major:minor root point options [fields] - type source super-options.
-        let (left, right) = line.split_once(" - ")?;
-        let left: Vec<&str> = left.split(' ').collect();
-        let right: Vec<&str> = right.split(' ').collect();
-        let (Some(point), Some(options), Some(fs_type), Some(source)) =
-            (left.get(4), left.get(5), right.first(), right.get(1))
-        else {
-            continue;
-        };
-        let point = unescape(point);
-        if path.starts_with(&point) && best.as_ref().is_none_or(|b| point.len() >= b.point.len()) {
-            let extra = right.get(2).map(|s| format!(",{s}")).unwrap_or_default();
-            best = Some(Mount {
-                point,
-                fs_type: (*fs_type).into(),
-                source: unescape(source),
-                options: format!("{options}{extra}"),
-            });
-        }
-    }
-    best
-}
-
-/// Undoes the kernel's octal escapes (`\040` is a space).
-fn unescape(text: &str) -> String {
-    ["\\040", "\\011", "\\012", "\\134"]
-        .iter()
-        .zip([" ", "\t", "\n", "\\"])
-        .fold(text.to_owned(), |text, (code, plain)| text.replace(code, plain))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_deepest_mount_holds_a_path_and_of_two_the_last() {
-        let text = "21 1 8:1 / / rw shared:1 - ext4 /dev/sda1 rw\n\
-                    22 21 0:5 / /mnt/a\\040b rw,noatime - nfs4 srv:/export vers=4.2\n\
-                    23 21 0:6 / /mnt rw - tmpfs tmpfs rw\n\
-                    24 21 0:7 / /mnt rw - xfs /dev/sdb rw\n";
-        let of = |p: &str| mount_of(text, Path::new(p)).unwrap();
-        assert_eq!(of("/home").fs_type, "ext4");
-        assert_eq!(of("/mnt/x").fs_type, "xfs");
-        assert_eq!(of("/mnt/a b/c").source, "srv:/export");
-        assert_eq!(of("/mnt/a b/c").options, "rw,noatime,vers=4.2");
-        assert_eq!(of("/mntx").fs_type, "ext4");
-    }
-
-    #[test]
     fn this_machine_has_a_kernel_memory_and_a_root() {
-        let here = Environment::read(Some(Path::new("/")));
+        let here = Environment::read(Some(Path::new("/")), &["/".into(), "/no/such/place".into()]);
         assert!(here.kernel.unwrap().starts_with("Linux "));
         assert!(here.memory_bytes.unwrap() > 1 << 20);
         assert!(here.fs_type.is_some());
+        let [target] = &here.targets[..] else { panic!("one mount is there once: {:?}", here.targets) };
+        assert_eq!(Some(&target.fs_type), here.fs_type.as_ref());
+        assert!(target.free_bytes.is_some());
+    }
+
+    #[test]
+    fn a_path_that_is_not_there_yet_is_followed_as_far_as_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let real = dir.path().canonicalize().unwrap().join("real");
+        std::fs::create_dir(&real).unwrap();
+        std::os::unix::fs::symlink(&real, dir.path().join("link")).unwrap();
+        assert_eq!(resolved(&dir.path().join("link/new/set")), real.join("new/set"));
+        assert_eq!(resolved(&dir.path().join("link")), real);
     }
 }

@@ -9,11 +9,16 @@ use std::collections::BTreeMap;
 pub mod counters;
 mod environment;
 mod histogram;
+mod monitors;
+pub mod mounts;
+mod redact;
 
 pub use crate::flowop::FlowopClass;
 pub use crate::sys::errno_name;
-pub use environment::{DeviceRecord, Environment, memory};
+pub use environment::{BlockDevice, DeviceRecord, Environment, Target, memory, resolved};
 pub use histogram::{BUCKETS, Histogram, LONGEST_NS, bucket};
+pub use monitors::{Level, MonitorInterval, MonitorRecord};
+pub use redact::redact;
 
 /// Version of the record's form on disk. The first number rises when a key is renamed, removed, or means something else;
 /// the second when one is added. A record of the same first number is read.
@@ -132,6 +137,9 @@ pub struct Run {
     /// What the workload asserts of the figures, in the order of the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asserts: Vec<AssertRecord>,
+    /// What the kernel counted meanwhile, in the order of the list of monitors; empty where the window did not begin.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub monitors: Vec<MonitorRecord>,
 }
 
 /// What became of an `assert`.
@@ -273,6 +281,9 @@ pub struct Interval {
     pub end_ns: u64,
     /// In the order of [`Run::flowops`].
     pub flowops: Vec<IntervalCounts>,
+    /// What the kernel counted meanwhile, in the order of [`Run::monitors`]; what did not change is left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub monitors: Vec<MonitorInterval>,
 }
 
 /// What one flowop did within an interval.

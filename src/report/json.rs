@@ -156,11 +156,12 @@ mod tests {
     use super::*;
     use crate::record::{
         AssertRecord, Counts, Ended, Environment, Failure, Figure, FlowopClass, FlowopRecord, Histogram, Interval,
-        IntervalCounts, NotBegun, WarningRecord, WorkloadRecord,
+        IntervalCounts, Level, MonitorInterval, MonitorRecord, NotBegun, WarningRecord, WorkloadRecord,
     };
     use crate::summary::sample::{idle, sample};
     use crate::summary::{METRICS, Summary};
     use proptest::prelude::*;
+    use std::collections::BTreeMap;
 
     /// The document without the blobs of the histograms, which nobody can check by eye.
     fn shown(record: &RunRecord) -> String {
@@ -603,7 +604,7 @@ mod tests {
                 IntervalCounts { ops, bytes_read, bytes_written, latency_sum_ns }
             });
         (any::<u64>(), any::<u64>(), prop::collection::vec(part, flowops))
-            .prop_map(|(start_ns, end_ns, flowops)| Interval { start_ns, end_ns, flowops })
+            .prop_map(|(start_ns, end_ns, flowops)| Interval { start_ns, end_ns, flowops, monitors: seen(end_ns).1 })
     }
 
     fn failure() -> impl Strategy<Value = Failure> {
@@ -630,6 +631,26 @@ mod tests {
                 reason,
             },
         )
+    }
+
+    /// What a monitor says of a window and of an interval; of some nothing.
+    fn seen(number: u64) -> (Vec<MonitorRecord>, Vec<MonitorInterval>) {
+        if number.is_multiple_of(3) {
+            return (Vec::new(), Vec::new());
+        }
+        let counters: BTreeMap<String, u64> = [("bytes_read".to_owned(), number)].into();
+        let level = Level { start: number, end: number / 2, max: number };
+        let record = MonitorRecord {
+            monitor: "disk".into(),
+            of: Some("sda".into()),
+            upper_bound: number.is_multiple_of(2).then(|| "the device is shared".into()),
+            counters: counters.clone(),
+            levels: [("in_flight".to_owned(), level)].into(),
+            ..MonitorRecord::default()
+        };
+        let missing = MonitorRecord { monitor: "nfs".into(), missing: Some("none".into()), ..MonitorRecord::default() };
+        let interval = MonitorInterval { monitor: "disk".into(), counters, ..MonitorInterval::default() };
+        (vec![record, missing], vec![interval])
     }
 
     fn run() -> impl Strategy<Value = Run> {
@@ -680,6 +701,7 @@ mod tests {
                         .map(|message| WarningRecord { code: "W001".into(), message })
                         .collect(),
                     asserts,
+                    monitors: seen(cpu_ns).0,
                 },
             )
     }

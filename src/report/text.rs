@@ -2,7 +2,7 @@
 
 use super::table::Table;
 use super::{ending, line_of, plural};
-use crate::record::{Environment, Failure, Run, RunRecord, WorkloadRecord};
+use crate::record::{Environment, Failure, MonitorRecord, Run, RunRecord, WorkloadRecord};
 use crate::summary::{Cell, Figures, METRICS, Row, RunSummary, Summary, assertion, periods};
 use crate::units;
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ pub(super) fn render(record: &RunRecord) -> String {
         if record.runs.len() > 1 {
             let _ = writeln!(out, "run {} of {}  {}", at + 1, record.runs.len(), units::duration(run.elapsed_ns));
         }
-        block(&mut out, run, &summary);
+        block(&mut out, run, &summary, &record.environment);
     }
     out.push_str("MB = 10^6 bytes\n");
     out
@@ -80,9 +80,10 @@ fn workers(workload: &WorkloadRecord) -> String {
     plural(workload.processes, "process", "processes") + by + &plural(workload.threads, "thread", "threads")
 }
 
-fn block(out: &mut String, run: &Run, summary: &RunSummary) {
+fn block(out: &mut String, run: &Run, summary: &RunSummary, environment: &Environment) {
     out.push_str(&table(summary));
     totals(out, summary);
+    monitors(out, run, environment);
     if run.period_ns.is_some() {
         out.push_str(&intervals(run));
     }
@@ -108,6 +109,65 @@ fn block(out: &mut String, run: &Run, summary: &RunSummary) {
     for warning in &run.warnings {
         let _ = writeln!(out, "warning: {} {}", line_of(&warning.code), line_of(&warning.message));
     }
+}
+
+/// File systems whose data comes by way of the network.
+const BY_NETWORK: &[&str] = &["nfs", "nfs4", "cifs", "smb3", "ceph", "lustre", "9p", "afs", "fuse.glusterfs", "beegfs"];
+
+/// What went through devices, NFS mounts and, where the target is across a network, its interfaces. What had nothing to do
+/// says nothing.
+fn monitors(out: &mut String, run: &Run, environment: &Environment) {
+    let types = environment.targets.iter().map(|target| &target.fs_type).chain(&environment.fs_type);
+    let by_network = types.into_iter().any(|fs_type| BY_NETWORK.contains(&fs_type.as_str()));
+    for monitor in &run.monitors {
+        let of = monitor.of.as_deref().unwrap_or_default();
+        let flow = |names: [&str; 2], words: [&str; 2]| {
+            let rate = |name: &str| monitor.counter(name).unwrap_or(0) as f64 * 1e9 / run.elapsed_ns.max(1) as f64;
+            let rates = names.into_iter().map(rate).zip(words).filter(|(rate, _)| *rate > 0.0);
+            let shown: Vec<String> =
+                rates.map(|(rate, word)| format!("{} MB/s {word}", Cell::BytesPerSecond(rate))).collect();
+            (!shown.is_empty()).then(|| shown.join(", "))
+        };
+        let said = match monitor.monitor.as_str() {
+            "disk" => {
+                flow(["bytes_read", "bytes_written"], ["read", "written"]).map(|flow| format!("device {of}: {flow}"))
+            }
+            "nfs" if monitor.operation.is_none() => nfs(run, monitor, flow).map(|said| format!("nfs {of}: {said}")),
+            "net" if by_network => {
+                flow(["bytes_received", "bytes_sent"], ["received", "sent"]).map(|flow| format!("net {of}: {flow}"))
+            }
+            _ => None,
+        };
+        let Some(said) = said else { continue };
+        let bound = monitor.upper_bound.as_ref().map(|why| format!(" (upper bound: {why})")).unwrap_or_default();
+        let _ = writeln!(out, "{}", line_of(&format!("{said}{bound}")));
+    }
+}
+
+/// `application 3.0 MB/s read; wire 1.0 MB/s read; 120 RPCs (READ 80, GETATTR 40), 0 sent again`.
+fn nfs(run: &Run, mount: &MonitorRecord, flow: impl Fn([&str; 2], [&str; 2]) -> Option<String>) -> Option<String> {
+    let names = ["read", "written"];
+    let flows = [
+        ("application", flow(["app_bytes_read", "app_bytes_written"], names)),
+        ("application by O_DIRECT", flow(["app_direct_bytes_read", "app_direct_bytes_written"], names)),
+        ("wire", flow(["wire_bytes_read", "wire_bytes_written"], names)),
+    ];
+    let mut said: Vec<String> =
+        flows.into_iter().filter_map(|(name, flow)| Some(format!("{name} {}", flow?))).collect();
+    if let Some(rpcs) = mount.counter("rpcs").filter(|rpcs| *rpcs > 0) {
+        let mut operations: Vec<(u64, &str)> = run
+            .monitors
+            .iter()
+            .filter(|other| (&other.monitor, &other.of) == (&mount.monitor, &mount.of))
+            .filter_map(|other| Some((other.counter("rpcs")?, other.operation.as_deref()?)))
+            .collect();
+        operations.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
+        let most: Vec<String> = operations.iter().take(6).map(|(count, name)| format!("{name} {count}")).collect();
+        let rest = if operations.len() > most.len() { ", ..." } else { "" };
+        let again = mount.counter("retransmissions").unwrap_or(0);
+        said.push(format!("{rpcs} RPCs ({}{rest}), {again} sent again", most.join(", ")));
+    }
+    (!said.is_empty()).then(|| said.join("; "))
 }
 
 /// The intervals of a `psrun`, all I/O together.
@@ -283,6 +343,55 @@ mod tests {
         warning: W003 the working set (1.25 GB) fits in memory (24.0 GB): reads measure this client's cache. Use a larger $nfiles.
         MB = 10^6 bytes
         ");
+    }
+
+    fn monitor(monitor: &str, of: &str, operation: Option<&str>, counters: &[(&str, u64)]) -> MonitorRecord {
+        MonitorRecord {
+            monitor: monitor.into(),
+            of: Some(of.into()),
+            operation: operation.map(str::to_owned),
+            counters: counters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+            ..MonitorRecord::default()
+        }
+    }
+
+    #[test]
+    fn devices_mounts_and_interfaces_that_had_something_to_do_say_so() {
+        let mut record = sample();
+        let shared = MonitorRecord {
+            upper_bound: Some("the device is shared".into()),
+            ..monitor("disk", "sda", None, &[("bytes_read", 24_600_000), ("bytes_written", 176_200_000)])
+        };
+        let missing = MonitorRecord { missing: Some("none".into()), ..monitor("disk", "sdx", None, &[]) };
+        let app = [("app_bytes_read", 4_000_000), ("wire_bytes_read", 2_000_000), ("rpcs", 7)];
+        let mut monitors = vec![
+            shared,
+            monitor("disk", "sdb", None, &[("bytes_read", 0), ("bytes_written", 0), ("flushes", 3)]),
+            missing,
+            monitor("nfs", "/mnt/nfs", None, &app),
+            monitor("nfs", "/mnt/nfs", Some("READ"), &[("rpcs", 2)]),
+            monitor("nfs", "/mnt/nfs", Some("GETATTR"), &[("rpcs", 5)]),
+            monitor("nfs", "/mnt/other", Some("READ"), &[("rpcs", 9)]),
+            monitor("net", "eth0", None, &[("bytes_received", 2_200_000), ("bytes_sent", 100)]),
+            monitor("cpu", "", None, &[("user_ns", 9)]),
+        ];
+        record.runs[0].monitors.append(&mut monitors);
+        let lines = |record: &RunRecord| -> Vec<String> {
+            let text = render(record);
+            let lines = text.lines().skip_while(|line| !line.starts_with("reads ")).skip(1);
+            lines.take_while(|line| !line.starts_with("warning")).map(str::to_owned).collect()
+        };
+        // In 2 s.
+        assert_eq!(
+            lines(&record),
+            [
+                "device sda: 12.3 MB/s read, 88.1 MB/s written (upper bound: the device is shared)",
+                "nfs /mnt/nfs: application 2.0 MB/s read; wire 1.0 MB/s read; 7 RPCs (GETATTR 5, READ 2), 0 sent again",
+                "net eth0: 1.1 MB/s received, 0.000 MB/s sent",
+            ]
+        );
+        record.environment.fs_type = Some("ext4".into());
+        assert_eq!(lines(&record).len(), 2, "the network has nothing to do with a local file system");
     }
 
     #[test]

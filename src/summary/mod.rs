@@ -200,7 +200,7 @@ pub fn periods(run: &Run) -> Vec<PeriodSummary> {
         let mut shown = interval.clone();
         if run.period_cumulative {
             sum.iter_mut().zip(&interval.flowops).for_each(|(sum, counts)| sum.merge(counts));
-            shown = Interval { start_ns: 0, end_ns: interval.end_ns, flowops: sum.clone() };
+            shown = Interval { start_ns: 0, end_ns: interval.end_ns, flowops: sum.clone(), monitors: Vec::new() };
         }
         let figures = IntervalSummary::of(&shown, &run.flowops);
         PeriodSummary { start_ns: shown.start_ns, end_ns: shown.end_ns, figures }

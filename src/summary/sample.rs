@@ -56,11 +56,13 @@ fn run() -> Run {
                 start_ns: 0,
                 end_ns: 1_500_000_000,
                 flowops: vec![part(3, 3_000_000, 600_000), part(1, 500_000, 20_000), part(2, 0, 2_000_000)],
+                monitors: vec![],
             },
             Interval {
                 start_ns: 1_500_000_000,
                 end_ns: 2_000_000_000,
                 flowops: vec![part(1, 1_000_000, 400_000), part(1, 500_000, 40_000), part(1, 0, 1_000_000)],
+                monitors: vec![],
             },
         ],
         failures: vec![],
@@ -71,6 +73,7 @@ fn run() -> Run {
                 .into(),
         }],
         asserts: vec![],
+        monitors: vec![],
     }
 }
 
