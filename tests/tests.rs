@@ -16,6 +16,7 @@ mod layers;
 mod library;
 mod mix;
 mod names;
+mod openloop;
 mod pacing;
 mod real;
 mod regressions;

@@ -601,5 +601,6 @@ fn not_run(ended: Ended, reason: &str, error: Option<&CreateError>) -> Run {
         failures: failures.into_iter().collect(),
         warnings: Vec::<WarningRecord>::new(),
         asserts: Vec::new(),
+        schedule: None,
     }
 }

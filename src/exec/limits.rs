@@ -68,7 +68,7 @@ pub(super) fn objections(run: &RunPlan, one_process: bool, helpers: u64) -> Vec<
         }
     }
     let buffers: u64 = sum(run, |thread| thread.memsize);
-    let flowops: u64 = sum(run, |thread| thread.flowops.len() as u64);
+    let flowops: u64 = sum(run, |thread| thread.counter_rows() as u64);
     let needed = buffers
         .saturating_add(threads.saturating_add(all_helpers).saturating_mul(BYTES_PER_THREAD))
         .saturating_add(sum(run, |thread| thread.outstanding()).saturating_mul(BYTES_PER_OUTSTANDING))
@@ -181,6 +181,7 @@ mod tests {
             instances: threads,
             memsize,
             ioprio: None,
+            rate: None,
             slots: 1,
             flowops: Vec::new(),
             program: Vec::new(),

@@ -12,6 +12,7 @@ mod control;
 mod controller;
 mod filesets;
 mod limits;
+mod pace;
 mod points;
 mod procflow;
 mod protocol;

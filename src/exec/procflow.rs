@@ -26,7 +26,7 @@ const STACK_BYTES: usize = 256 << 10;
 pub(super) fn shape(run: &crate::plan::RunPlan) -> Shape {
     Shape::new(run.processes.iter().flat_map(|process| {
         (0..process.instances).flat_map(move |_| {
-            process.threads.iter().flat_map(|thread| (0..thread.instances).map(move |_| thread.flowops.len()))
+            process.threads.iter().flat_map(|thread| (0..thread.instances).map(move |_| thread.counter_rows()))
         })
     }))
 }
@@ -100,6 +100,7 @@ fn try_run(
                         names: &names,
                         messenger,
                         cpu: Cell::new(0),
+                        place: [among as u64, u64::from(plan.instances) * u64::from(thread_plan.instances)],
                     };
                     start_thread(order, engine, thread_plan, sets, &run, seed, threads_in_all, stand, ready);
                 });
@@ -153,6 +154,10 @@ fn start_thread(
     ready: mpsc::Sender<Result<(), String>>,
 ) {
     let prepare = || -> Result<_, String> {
+        if plan.is_paced() {
+            // The kernel may let a sleeper lie for 50 us longer, which would count as lag.
+            let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+        }
         if let Some(level) = plan.ioprio {
             process::set_io_priority(level).map_err(|e| format!("ioprio {level}: {e}"))?;
         }

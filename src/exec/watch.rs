@@ -7,9 +7,9 @@ use super::procflow;
 use super::protocol::{Message, Messenger, Order};
 use crate::engine::Clock;
 use crate::event::{Event, Tick};
-use crate::plan::{Measure, Period, QuitMode, RunPlan};
+use crate::plan::{Measure, Period, QuitMode, RunPlan, ThreadPlan};
 use crate::record::counters::{Counters, Shape, ThreadState};
-use crate::record::{Counts, Ended, Failure, FlowopRecord, Histogram, Interval, IntervalCounts, Run};
+use crate::record::{Counts, Ended, Failure, FlowopRecord, Histogram, Interval, IntervalCounts, Run, Schedule};
 use crate::sys::Region;
 use crate::sys::clock::process_cpu;
 use rustix::fd::AsRawFd;
@@ -474,7 +474,8 @@ impl<'r> Watch<'r> {
             latency_sum_ns: after.latency_sum_ns.saturating_sub(before.latency_sum_ns),
         };
         let length = self.asked.warmup_ns;
-        show(Event::Interval(tick_of(true, now + length - start, Some(length), &done, now - warm.at)));
+        let tick = tick_of(true, now + length - start, Some(length), &done, now - warm.at);
+        show(Event::Interval(Tick { lag_ns: self.lag_at(now), ..tick }));
         self.warm = Some(Warm { at: now, io: after, ..warm });
     }
 
@@ -522,12 +523,44 @@ impl<'r> Watch<'r> {
         let start = self.control.window_start();
         let at = self.now().min(self.control.window_end()).saturating_sub(start);
         let total = self.totals();
-        let Some(interval) = self.intervals.add(at, total) else { return };
+        let lag_ns = self.lag_at(start + at);
+        let Some(interval) = self.intervals.add(at, total, lag_ns) else { return };
         let length = interval.end_ns - interval.start_ns;
         let mut sum = IntervalCounts::default();
         let io = interval.flowops.iter().zip(&self.rows).filter(|(_, row)| row.io);
         io.for_each(|(counts, _)| sum.merge(counts));
-        show(Event::Interval(tick_of(false, at, self.asked.length_ns, &sum, length)));
+        show(Event::Interval(Tick { lag_ns, ..tick_of(false, at, self.asked.length_ns, &sum, length) }));
+    }
+
+    /// Thread instances of the threads that are like this.
+    fn threads_that(&self, like: impl Fn(&ThreadPlan) -> bool) -> impl Iterator<Item = usize> {
+        let thread = move |row: &&Row| like(&self.plan.processes[row.process].threads[row.thread]);
+        self.rows.iter().filter(|row| row.flowop == 0).filter(thread).flat_map(Row::thread_numbers)
+    }
+
+    /// By how much the work is behind its schedule at a moment of the clock: of the threads with one of their own that
+    /// is furthest behind, and of the event generator where threads wait for it. None where there is no schedule.
+    fn lag_at(&self, now: u64) -> Option<u64> {
+        let own = self.threads_that(|thread| thread.rate.is_some()).filter_map(|thread| {
+            let now = self.counters.ended_ns(thread).map_or(now, |ended| ended.min(now));
+            Some(now.saturating_sub(self.counters.next_due_ns(thread)?))
+        });
+        let limited = self.threads_that(ThreadPlan::is_limited).next().is_some();
+        let events = limited.then(|| self.control.events_behind(now)).flatten();
+        own.chain(events).max()
+    }
+
+    /// How the schedule was kept until a moment of the clock.
+    fn schedule(&self, now: u64) -> Option<Schedule> {
+        let lag_end_ns = self.lag_at(now)?;
+        let since = self.control.window_start();
+        let paced = || self.threads_that(ThreadPlan::is_paced).filter(|thread| self.counters.is_of(*thread, since));
+        let most = paced().map(|thread| self.counters.lag_max_ns(thread)).max();
+        Some(Schedule {
+            lag_max_ns: most.unwrap_or(0).max(lag_end_ns),
+            lag_end_ns,
+            dropped_events: paced().map(|thread| self.counters.dropped_events(thread)).sum(),
+        })
     }
 
     /// The threads of a row whose counters are of the measurement that began at `since`.
@@ -602,6 +635,12 @@ impl<'r> Watch<'r> {
             let (mut counts, mut histogram) = (Counts::default(), Histogram::default());
             let threads = self.threads_of(row, since);
             threads.for_each(|n| self.counters.of(n, row.flowop).add_to(&mut counts, &mut histogram));
+            let mut response = Histogram::default();
+            if thread.is_paced() && row.io {
+                let at = thread.flowops.len() + row.flowop;
+                let threads = self.threads_of(row, since);
+                threads.for_each(|n| self.counters.of(n, at).add_to(&mut Counts::default(), &mut response));
+            }
             FlowopRecord {
                 name: flowop.name.clone(),
                 kind: flowop.kind.clone(),
@@ -613,6 +652,7 @@ impl<'r> Watch<'r> {
                 direct: flowop.may_be_direct() && thread.opens_direct(flowop.attributes.number("fd")),
                 counts,
                 histogram,
+                response: Some(response).filter(|response| response.count > 0),
             }
         };
         self.rows.iter().map(row).collect()
@@ -631,7 +671,8 @@ impl<'r> Watch<'r> {
             latency_sum_ns: flowop.histogram.sum_ns,
         };
         let mut intervals = self.intervals.clone();
-        intervals.add(elapsed_ns, flowops.iter().map(total).collect());
+        let now = self.control.window_start() + elapsed_ns;
+        intervals.add(elapsed_ns, flowops.iter().map(total).collect(), self.lag_at(now));
         self.entry(Ended::Time, None, elapsed_ns, flowops, intervals.list)
     }
 
@@ -650,7 +691,8 @@ impl<'r> Watch<'r> {
         let elapsed_ns = if self.opened { end.saturating_sub(start) } else { 0 };
         if self.opened {
             let totals = self.totals();
-            self.intervals.add(elapsed_ns, totals);
+            let lag_ns = self.lag_at(start + elapsed_ns);
+            self.intervals.add(elapsed_ns, totals, lag_ns);
         }
         let (ended, reason) = match self.ended.take() {
             Some((ended, why)) => (ended, Some(why)),
@@ -701,6 +743,7 @@ impl<'r> Watch<'r> {
             failures: self.failures.clone(),
             warnings: Vec::new(),
             asserts: Vec::new(),
+            schedule: self.opened.then(|| self.schedule(self.control.window_start() + elapsed_ns)).flatten(),
         }
     }
 }
@@ -716,6 +759,7 @@ fn tick_of(warmup: bool, elapsed_ns: u64, length_ns: Option<u64>, done: &Interva
         read_per_s: done.bytes_read as f64 / seconds,
         written_per_s: done.bytes_written as f64 / seconds,
         mean_ns: (done.ops > 0).then(|| done.latency_sum_ns as f64 / done.ops as f64),
+        lag_ns: None,
     }
 }
 
@@ -781,7 +825,7 @@ struct Intervals {
 
 impl Intervals {
     /// Adds the piece up to `at` (since the gate), by then `totals` had been done. None where it has no length.
-    fn add(&mut self, at: u64, totals: Vec<IntervalCounts>) -> Option<&Interval> {
+    fn add(&mut self, at: u64, totals: Vec<IntervalCounts>, lag_ns: Option<u64>) -> Option<&Interval> {
         let start_ns = self.list.last().map_or(0, |interval| interval.end_ns);
         if at <= start_ns {
             // What was counted since belongs to the piece that ended at this very moment.
@@ -804,7 +848,7 @@ impl Intervals {
             })
             .collect();
         self.last = totals;
-        self.list.push(Interval { start_ns, end_ns: at, flowops });
+        self.list.push(Interval { start_ns, end_ns: at, flowops, lag_ns });
         self.list.last()
     }
 }

@@ -19,6 +19,12 @@ const STATE: usize = 4;
 const DATA_OPS: usize = 5;
 /// One more than the start of the measurement that the counters are of; 0 while there is none.
 const SINCE: usize = 6;
+/// The most that the thread was behind its schedule.
+const LAG_MAX: usize = 7;
+/// When the next round of a thread with a schedule of its own is due, on its clock; 0 without one.
+const NEXT_DUE: usize = 8;
+/// Events that came too long ago to be given to anybody, as this thread found.
+const DROPPED: usize = 9;
 
 /// Words of a flowop before its histogram.
 const FLOWOP_WORDS: usize = 24;
@@ -164,6 +170,21 @@ impl<'r> Counters<'r> {
     /// When a thread came to its end, on its clock; none where it has not.
     pub fn ended_ns(&self, thread: usize) -> Option<u64> {
         (self.state(thread) == ThreadState::Ended).then(|| self.thread_words(thread)[ENDED_NS].load(Relaxed))
+    }
+
+    /// The most that a thread was behind its schedule, in nanoseconds.
+    pub fn lag_max_ns(&self, thread: usize) -> u64 {
+        self.thread_words(thread)[LAG_MAX].load(Relaxed)
+    }
+
+    /// When the next round of a thread is due, on its clock; none where it has no schedule of its own.
+    pub fn next_due_ns(&self, thread: usize) -> Option<u64> {
+        Some(self.thread_words(thread)[NEXT_DUE].load(Relaxed)).filter(|due| *due > 0)
+    }
+
+    /// Events of the generator that came too long ago to be given to anybody, as a thread found.
+    pub fn dropped_events(&self, thread: usize) -> u64 {
+        self.thread_words(thread)[DROPPED].load(Relaxed)
     }
 
     /// Where a thread stands.
@@ -352,6 +373,32 @@ impl ThreadCounters<'_> {
         add(&self.words[IO_BYTES], moved.read + moved.written);
     }
 
+    /// The row of response times of a flowop of a thread that is paced.
+    #[inline]
+    pub fn response(&self, index: usize) -> &FlowopCounters<'_> {
+        &self.flowops[self.flowops.len() / 2 + index]
+    }
+
+    /// The thread is so much behind its schedule.
+    #[inline]
+    pub fn record_lag(&self, nanos: u64) {
+        if nanos > self.words[LAG_MAX].load(Relaxed) {
+            self.words[LAG_MAX].store(nanos, Relaxed);
+        }
+    }
+
+    /// The thread's next round is due at a moment of its clock.
+    #[inline]
+    pub fn next_due(&self, at_ns: u64) {
+        self.words[NEXT_DUE].store(at_ns.max(1), Relaxed);
+    }
+
+    /// Counts events that nobody gets any more.
+    #[cold]
+    pub fn record_dropped(&self, events: u64) {
+        add(&self.words[DROPPED], events);
+    }
+
     /// What this thread has done since the gate.
     #[inline]
     pub fn own_io(&self) -> OwnIo {
@@ -395,7 +442,7 @@ impl ThreadCounters<'_> {
             before.set(self.flowop_since_gate(index));
             self.flowops[index].clear();
         }
-        [IO_OPS, IO_BYTES, DATA_OPS].into_iter().for_each(|word| self.words[word].store(0, Relaxed));
+        [IO_OPS, IO_BYTES, DATA_OPS, LAG_MAX, DROPPED].into_iter().for_each(|word| self.words[word].store(0, Relaxed));
         self.since.set(since);
         // Whoever sees the new start sees the zeros too.
         self.words[SINCE].store(since.wrapping_add(1), Release);

@@ -114,6 +114,21 @@ pub struct Run {
     /// What the workload asserts of the figures, in the order of the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asserts: Vec<AssertRecord>,
+    /// Where threads have a schedule (`rate`, an event generator): how it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<Schedule>,
+}
+
+/// How well threads kept their schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Schedule {
+    /// The most that anything began after it was due.
+    pub lag_max_ns: u64,
+    /// How long before the end the oldest round or event was due that had not begun.
+    pub lag_end_ns: u64,
+    /// Events that came so long before anybody was ready for them that they were dropped: what they stand for was
+    /// never done, and no figure has it.
+    pub dropped_events: u64,
 }
 
 /// What became of an `assert`.
@@ -198,8 +213,11 @@ pub struct FlowopRecord {
     #[serde(flatten)]
     #[allow(missing_docs)]
     pub counts: Counts,
-    /// Of completed operations.
+    /// Of completed operations: the time of the call.
     pub histogram: Histogram,
+    /// Of those that had a schedule: the time from the moment that they were due.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response: Option<Histogram>,
 }
 
 /// Counters that add up.
@@ -250,6 +268,9 @@ pub struct Interval {
     pub end_ns: u64,
     /// In the order of [`Run::flowops`].
     pub flowops: Vec<IntervalCounts>,
+    /// By how much the work was behind its schedule at the end; none where there is no schedule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lag_ns: Option<u64>,
 }
 
 /// What one flowop did within an interval.

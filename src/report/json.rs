@@ -66,6 +66,9 @@ fn add_to_flowop(flowop: &mut Map<String, Value>, figures: &Figures) {
     insert_after(flowop, "ops", "ops_per_s", rate(figures.ops_per_s));
     insert_after(flowop, "bytes_written", "bytes_per_s", rate(figures.bytes_per_s));
     insert_after(flowop, "errors", "latency_ns", latency(figures.latency.as_ref()));
+    if figures.response.is_some() {
+        insert_after(flowop, "latency_ns", "response_ns", latency(figures.response.as_ref()));
+    }
 }
 
 fn add_to_interval(flowop: &mut Map<String, Value>, figures: &IntervalFigures) {
@@ -76,7 +79,7 @@ fn add_to_interval(flowop: &mut Map<String, Value>, figures: &IntervalFigures) {
 
 fn total(total: &Total) -> Value {
     let counts = &total.figures.counts;
-    json!({
+    let mut value = json!({
         "ops": counts.ops,
         "ops_per_s": rate(total.figures.ops_per_s),
         "reads_per_s": rate(total.reads_per_s),
@@ -91,7 +94,11 @@ fn total(total: &Total) -> Value {
         "errors": counts.error_count(),
         "cpu_ns_per_op": total.cpu_ns_per_op.map(whole),
         "latency_ns": latency(total.figures.latency.as_ref()),
-    })
+    });
+    if let Some(response) = &total.figures.response {
+        value["response_ns"] = latency(Some(response));
+    }
+    value
 }
 
 fn latency(latency: Option<&Latency>) -> Value {
@@ -139,7 +146,7 @@ mod tests {
     use super::*;
     use crate::record::{
         AssertRecord, Counts, Ended, Environment, Failure, Figure, FlowopClass, FlowopRecord, Histogram, Interval,
-        IntervalCounts, Run, WarningRecord, WorkloadRecord,
+        IntervalCounts, Run, Schedule, WarningRecord, WorkloadRecord,
     };
     use crate::summary::METRICS;
     use crate::summary::sample::{idle, sample};
@@ -571,6 +578,7 @@ mod tests {
                 direct: instances % 2 == 1,
                 left_out: instances % 3 == 1,
                 counts,
+                response: (instances % 5 == 1).then(|| histogram.clone()),
                 histogram,
             },
         )
@@ -583,7 +591,7 @@ mod tests {
                 IntervalCounts { ops, bytes_read, bytes_written, latency_sum_ns }
             });
         (any::<u64>(), any::<u64>(), prop::collection::vec(part, flowops))
-            .prop_map(|(start_ns, end_ns, flowops)| Interval { start_ns, end_ns, flowops })
+            .prop_map(|(start_ns, end_ns, flowops)| Interval { start_ns, end_ns, flowops, lag_ns: Some(end_ns) })
     }
 
     fn failure() -> impl Strategy<Value = Failure> {
@@ -660,6 +668,7 @@ mod tests {
                         .map(|message| WarningRecord { code: "W001".into(), message })
                         .collect(),
                     asserts,
+                    schedule: requested_ns.map(|lag_max_ns| Schedule { lag_max_ns, lag_end_ns: 1, dropped_events: 2 }),
                 },
             )
     }

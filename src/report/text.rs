@@ -70,6 +70,7 @@ fn workers(workload: &WorkloadRecord) -> String {
 fn block(out: &mut String, run: &Run, summary: &RunSummary) {
     out.push_str(&table(summary));
     totals(out, summary);
+    responses(out, run, summary);
     if run.period_ns.is_some() {
         out.push_str(&intervals(run));
     }
@@ -94,6 +95,29 @@ fn block(out: &mut String, run: &Run, summary: &RunSummary) {
     }
     for warning in &run.warnings {
         let _ = writeln!(out, "warning: {} {}", line_of(&warning.code), line_of(&warning.message));
+    }
+}
+
+/// The flowops with a schedule again, by the time from the moment that they were due; and how the schedule was kept.
+fn responses(out: &mut String, run: &Run, summary: &RunSummary) {
+    let total = ("total", &summary.total.figures);
+    let rows = summary.rows.iter().map(|row| (row.label.as_str(), &row.figures)).chain([total]);
+    let rows: Vec<_> = rows.filter_map(|(label, figures)| Some((label, figures.response.as_ref()?))).collect();
+    if !rows.is_empty() {
+        let mut table = Table::new(["from the due time", "mean", "p50", "p95", "p99", "p99.9", "min", "max"]);
+        for (label, l) in rows {
+            let nanos = [l.mean.round() as u64, l.p50, l.p95, l.p99, l.p99_9, l.min, l.max];
+            table.push(std::iter::once(line_of(label)).chain(nanos.map(units::duration)));
+        }
+        out.push_str(&table.render());
+    }
+    if let Some(schedule) = &run.schedule {
+        let [most, end] = [schedule.lag_max_ns, schedule.lag_end_ns].map(units::duration);
+        let _ = write!(out, "behind schedule: at most {most}, {end} at the end");
+        if schedule.dropped_events > 0 {
+            let _ = write!(out, "; {} came to nothing", plural(schedule.dropped_events, "event", "events"));
+        }
+        out.push('\n');
     }
 }
 

@@ -55,11 +55,13 @@ fn run() -> Run {
                 start_ns: 0,
                 end_ns: 1_500_000_000,
                 flowops: vec![part(3, 3_000_000, 600_000), part(1, 500_000, 20_000), part(2, 0, 2_000_000)],
+                lag_ns: None,
             },
             Interval {
                 start_ns: 1_500_000_000,
                 end_ns: 2_000_000_000,
                 flowops: vec![part(1, 1_000_000, 400_000), part(1, 500_000, 40_000), part(1, 0, 1_000_000)],
+                lag_ns: None,
             },
         ],
         failures: vec![],
@@ -70,6 +72,7 @@ fn run() -> Run {
                 .into(),
         }],
         asserts: vec![],
+        schedule: None,
     }
 }
 
@@ -108,6 +111,7 @@ pub(crate) fn flowop(
         left_out: false,
         counts: Counts { ops: latencies_ns.len() as u64, bytes_read, ..Counts::default() },
         histogram,
+        response: None,
     }
 }
 
