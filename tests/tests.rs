@@ -25,4 +25,5 @@ mod signals;
 mod support;
 mod sync;
 mod texts;
+mod trust;
 mod workloads;

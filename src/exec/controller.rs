@@ -7,23 +7,27 @@ mod session;
 use super::control::{self, Control};
 use super::filesets::{Created, Disk, Sets};
 use super::limits;
+use super::own;
 use super::points::{Numbers, POINT_BYTES};
 use super::procflow::{self, split_engine};
 use super::protocol::Order;
+use super::trace::TraceOptions;
 use super::watch::{Parts, Watch, Workers};
 use crate::engine::{self, Clock};
 use crate::event::Event;
 use crate::fileset::{CreateError, Progress};
 use crate::plan::{Plan, RunPlan, Step};
 use crate::record::counters::{Counters, Shape};
-use crate::record::{Ended, Environment, Failure, Run, RunRecord, SCHEMA_VERSION, WarningRecord, WorkloadRecord};
+use crate::record::{
+    Ended, Environment, Failure, OwnCost, Run, RunRecord, SCHEMA_VERSION, WarningRecord, WorkloadRecord,
+};
 use crate::summary;
 use crate::sys::Region;
 use background::Background;
 use std::io;
 use std::process::Stdio;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::unix::pipe;
@@ -59,6 +63,14 @@ pub struct Options {
     pub remove: bool,
     /// Length of an interval in nanoseconds, where the workload says none.
     pub interval_ns: Option<u64>,
+    /// Find out before the run what wlrun itself costs.
+    pub own_cost: bool,
+    /// Put what each process instance did into the record too.
+    pub per_process: bool,
+    /// Percentiles of each interval, however many threads there are.
+    pub interval_percentiles: bool,
+    /// Write what each thread chooses.
+    pub trace: Option<TraceOptions>,
 }
 
 impl Default for Options {
@@ -69,6 +81,10 @@ impl Default for Options {
             adopt: false,
             remove: false,
             interval_ns: None,
+            own_cost: true,
+            per_process: false,
+            interval_percentiles: false,
+            trace: None,
         }
     }
 }
@@ -143,7 +159,11 @@ pub fn run(plan: &Plan, options: &Options, show: &mut dyn FnMut(Event)) -> Resul
         .map_err(|e| ExecError::System("the controller cannot start", e))?;
     let outcome = runtime.block_on(async {
         let stage = Stage::new(plan, options)?;
-        let mut controller = Controller::new(plan, options, &stage, show)?;
+        if let Some(trace) = &options.trace {
+            trace.create().map_err(|e| ExecError::System("the trace cannot be written", e))?;
+        }
+        let own_costs = if options.own_cost && stage.touches_files { own::costs(plan) } else { Vec::new() };
+        let mut controller = Controller::new(plan, options, &stage, own_costs, show)?;
         controller.steps().await?;
         controller.finish().await
     });
@@ -157,6 +177,8 @@ pub(super) struct Signals {
     interrupt: Option<Signal>,
     terminate: Option<Signal>,
     hangup: Option<Signal>,
+    /// How often wlrun was let go on after it was stopped.
+    resumed: Arc<AtomicU64>,
 }
 
 impl Signals {
@@ -167,7 +189,19 @@ impl Signals {
             }
             signal(kind).map(Some).map_err(|e| ExecError::System("signals cannot be watched", e))
         };
+        let resumed = Arc::new(AtomicU64::new(0));
+        let cont = SignalKind::from_raw(libc::SIGCONT);
+        let mut conts = signal(cont).map_err(|e| ExecError::System("signals cannot be watched", e))?;
+        tokio::spawn({
+            let resumed = resumed.clone();
+            async move {
+                while conts.recv().await.is_some() {
+                    resumed.fetch_add(1, Relaxed);
+                }
+            }
+        });
         Ok(Signals {
+            resumed,
             interrupt: new(SignalKind::interrupt())?,
             terminate: new(SignalKind::terminate())?,
             hangup: new(SignalKind::hangup())?,
@@ -275,6 +309,8 @@ struct Controller<'a> {
     environment: Environment,
     runs: Vec<Run>,
     runs_started: u64,
+    /// By the number of what is started.
+    own_costs: Vec<Option<OwnCost>>,
     signal: Option<i32>,
 }
 
@@ -283,6 +319,7 @@ impl<'a> Controller<'a> {
         plan: &'a Plan,
         options: &'a Options,
         stage: &'a Stage,
+        own_costs: Vec<Option<OwnCost>>,
         show: &'a mut dyn FnMut(Event),
     ) -> Result<Self, ExecError> {
         Ok(Controller {
@@ -300,6 +337,7 @@ impl<'a> Controller<'a> {
             environment: Environment::read(plan.dir.as_deref()),
             runs: Vec::new(),
             runs_started: 0,
+            own_costs,
             signal: None,
         })
     }
@@ -464,6 +502,7 @@ impl<'a> Controller<'a> {
             sets: stage.sets.list.iter().map(|set| set.order.clone()).collect(),
             engine: self.options.engine.clone(),
             counters: stage.counters,
+            trace: self.options.trace.clone(),
         };
         self.runs_started += 1;
         let shape = &stage.shapes[order.number as usize];
@@ -488,6 +527,9 @@ impl<'a> Controller<'a> {
             workers,
             stepped: stage.stepped,
             interval_ns: self.options.interval_ns.unwrap_or(INTERVAL_NS),
+            resumed: self.signals.resumed.clone(),
+            per_process: self.options.per_process,
+            percentiles: self.options.interval_percentiles,
         }))
     }
 
@@ -506,6 +548,8 @@ impl<'a> Controller<'a> {
 
     fn add(&mut self, plan: &RunPlan, mut run: Run) {
         let workload = self.workload(plan);
+        let number = self.runs_started.saturating_sub(1) as usize;
+        run.own_cost = self.own_costs.get(number).cloned().flatten();
         run.warnings = summary::warnings(&workload, &run, &self.environment);
         run.warnings.append(&mut self.notes);
         run.asserts = summary::assertion::evaluate(&plan.asserts, &run);
@@ -602,5 +646,8 @@ fn not_run(ended: Ended, reason: &str, error: Option<&CreateError>) -> Run {
         warnings: Vec::<WarningRecord>::new(),
         asserts: Vec::new(),
         schedule: None,
+        own_cost: None,
+        run_delay_ns: None,
+        suspended: false,
     }
 }

@@ -12,15 +12,18 @@ mod control;
 mod controller;
 mod filesets;
 mod limits;
+mod own;
 mod pace;
 mod points;
 mod procflow;
 mod protocol;
 mod threadflow;
+mod trace;
 mod watch;
 
 pub use controller::{ExecError, Options, Outcome, ProcessModel, objections, refusal, run};
 pub use procflow::worker;
+pub use trace::TraceOptions;
 
 /// The hidden subcommand that makes our own binary a worker.
 pub const WORKER: &str = "worker-process";

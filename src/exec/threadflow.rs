@@ -8,6 +8,7 @@ use super::control::Control;
 use super::pace::Schedule;
 use super::points::Stand;
 use super::protocol::{Message, Messenger};
+use super::trace::Trace;
 use crate::attribute::{Attributes, VariableId};
 use crate::engine::Clock;
 use crate::flowop::{
@@ -18,7 +19,7 @@ use crate::random::stream::{Generator, Seed, below};
 use crate::random::{self, Sampler};
 use crate::record::counters::{Counters, ThreadCounters};
 use crate::record::{Failure, errno_name};
-use crate::sys::clock::thread_cpu;
+use crate::sys::clock::{thread_cpu, thread_run_delay};
 use std::cell::Cell;
 
 /// What a thread asks of the run.
@@ -30,8 +31,14 @@ pub(super) struct ThreadRun<'r> {
     pub(super) messenger: &'r Messenger,
     /// Processor time of the thread when the measurement began.
     pub(super) cpu: Cell<u64>,
+    /// Time that it was ready to run without a processor, by then.
+    pub(super) delay: Cell<u64>,
     /// The place among the instances of this thread in all process instances, and their number.
     pub(super) place: [u64; 2],
+    /// False where it is let through wherever it would wait, for a time or for others: only its own cost is of interest.
+    pub(super) waits: bool,
+    /// Where somebody wants to see what it chooses.
+    pub(super) trace: Option<Trace>,
 }
 
 impl ThreadRun<'_> {
@@ -67,6 +74,7 @@ impl ThreadRun<'_> {
         }
         self.counters.begin(since);
         self.cpu.set(thread_cpu());
+        self.delay.set(thread_run_delay());
         start >= since
     }
 }
@@ -77,10 +85,13 @@ impl RunState for ThreadRun<'_> {
     }
 
     fn pause(&self, clock: &Clock, until: u64) -> bool {
-        self.control.pause(clock, until)
+        if self.waits { self.control.pause(clock, until) } else { !self.is_over(clock) }
     }
 
     fn take_posts(&self, clock: &Clock, point: u32, count: u32) -> bool {
+        if !self.waits {
+            return !self.is_over(clock);
+        }
         self.control.point(point).take(&self.control, clock, count)
     }
 
@@ -89,6 +100,9 @@ impl RunState for ThreadRun<'_> {
     }
 
     fn post(&self, clock: &Clock, point: u32, count: u32, bounded: bool) -> Posted {
+        if !self.waits {
+            return Posted::Done;
+        }
         self.control.point(point).post(&self.control, clock, count, bounded)
     }
 
@@ -396,6 +410,9 @@ fn turn(
     if thread.auto_opens > 0 {
         counters.record_auto_opens(std::mem::take(&mut thread.auto_opens));
     }
+    if let (Some(trace), Ok(Turn::Go | Turn::Submit), true) = (&run.trace, &prepared, running.class.is_io()) {
+        trace.note(index, || running.flowop.describe(thread));
+    }
     match prepared {
         Ok(Turn::Go) => {}
         Ok(Turn::Submit) => return submit(thread, running, index, clock, run),
@@ -532,6 +549,7 @@ pub(super) fn live(
     let gate = run.control.wait();
     run.counters.start(gate);
     run.cpu.set(thread_cpu());
+    run.delay.set(thread_run_delay());
     let schedule = plan.rate.map(|per_s| Schedule::new(gate, per_s, run.place));
     if schedule.is_some() || plan.is_paced() && run.control.events_behind(gate).is_some() {
         // What is done before the first event of the generator is behind nothing.
@@ -577,7 +595,11 @@ pub(super) fn live(
     let cpu = thread_cpu().saturating_sub(run.cpu.get()) + thread.engine.finish();
     flowops.iter_mut().for_each(|running| running.flowop.end(thread));
     thread.close_all();
-    run.counters.end(now.min(run.control.window_end()), cpu);
+    if let Some(Err(error)) = run.trace.as_ref().map(Trace::finish) {
+        messenger.send(&Message::Warning(format!("the trace of {} is not whole: {error}", run.names.thread)));
+    }
+    let delay = thread_run_delay().saturating_sub(run.delay.get());
+    run.counters.end(now.min(run.control.window_end()), cpu, delay);
 }
 
 #[cfg(test)]

@@ -5,11 +5,15 @@ use super::control::Control;
 use super::controller::{ExecError, ProcessModel, Signals, signal_name};
 use super::procflow;
 use super::protocol::{Message, Messenger, Order};
+use crate::attribute::Typed;
 use crate::engine::Clock;
 use crate::event::{Event, Tick};
-use crate::plan::{Measure, Period, QuitMode, RunPlan, ThreadPlan};
+use crate::plan::{Measure, Period, ProcessPlan, QuitMode, RunPlan, ThreadPlan};
 use crate::record::counters::{Counters, Shape, ThreadState};
-use crate::record::{Counts, Ended, Failure, FlowopRecord, Histogram, Interval, IntervalCounts, Run, Schedule};
+use crate::record::{
+    BUCKETS, Counts, Ended, Failure, FlowopRecord, Histogram, InstanceRecord, Interval, IntervalCounts,
+    IntervalLatency, Run, Schedule,
+};
 use crate::sys::Region;
 use crate::sys::clock::process_cpu;
 use rustix::fd::AsRawFd;
@@ -17,6 +21,7 @@ use std::future::Future;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::io::{BufReader, Lines};
 use tokio::net::unix::pipe;
@@ -31,6 +36,16 @@ const KILL_LIMIT: Duration = Duration::from_secs(1);
 
 /// How long operations may be under way after the window has closed before a word is said about it.
 const DRAIN_SAID: Duration = Duration::from_secs(1);
+
+/// So many histograms are looked through at the end of each interval without being asked for: it takes less than 1 % of a
+/// processor.
+const MOST_HISTOGRAMS: usize = 1_000;
+
+/// Histograms of all instances of a process.
+fn histograms_of(process: &ProcessPlan) -> usize {
+    let of_instance: usize = process.threads.iter().map(|t| t.instances as usize * t.flowops.len()).sum();
+    process.instances as usize * of_instance
+}
 
 /// The worker processes, or the threads that stand for them.
 pub(super) struct Workers {
@@ -177,6 +192,12 @@ pub(super) struct Watch<'r> {
     said_drain: bool,
     /// The workload stops the processes: that is an end as good as the time's.
     stopped: bool,
+    per_process: bool,
+    /// Intervals have percentiles.
+    percentiles: bool,
+    /// How often wlrun was let go on after it was stopped; and how often it was when the measurement began.
+    resumed: Arc<AtomicU64>,
+    resumed_before: u64,
     /// Processor time of each worker when the measurement began.
     cpu_before: Vec<u64>,
     /// A snapshot of a session is in the record.
@@ -193,11 +214,15 @@ pub(super) struct Parts<'r> {
     pub(super) workers: Workers,
     pub(super) stepped: bool,
     pub(super) interval_ns: u64,
+    pub(super) resumed: Arc<AtomicU64>,
+    pub(super) per_process: bool,
+    pub(super) percentiles: bool,
 }
 
 impl<'r> Watch<'r> {
     pub(super) fn new(parts: Parts<'r>) -> Self {
-        let Parts { plan, control, counters, shape, lines, workers, stepped, interval_ns } = parts;
+        let Parts { plan, control, counters, shape, lines, workers, stepped, interval_ns, resumed, .. } = parts;
+        let histograms: usize = plan.processes.iter().map(histograms_of).sum();
         let &RunPlan { length_ns, warmup_ns, period, lathist, .. } = plan;
         Watch {
             plan,
@@ -225,6 +250,10 @@ impl<'r> Watch<'r> {
             said_drain: false,
             stopped: false,
             cpu_before: Vec::new(),
+            per_process: parts.per_process,
+            percentiles: parts.percentiles || histograms <= MOST_HISTOGRAMS,
+            resumed,
+            resumed_before: 0,
             snapped: false,
         }
     }
@@ -384,6 +413,7 @@ impl<'r> Watch<'r> {
         let end = self.asked.length_ns.map_or(u64::MAX, |length| start.saturating_add(length));
         self.opened = true;
         self.cpu_before = self.process_cpu();
+        self.resumed_before = self.resumed.load(Relaxed);
         self.control.open(gate, start, end);
         self.begin_ticks(Warm { since: gate, at: gate, io: IntervalCounts::default() }, start);
     }
@@ -396,6 +426,7 @@ impl<'r> Watch<'r> {
         let end = asked.length_ns.map_or(u64::MAX, |length| start.saturating_add(length));
         self.intervals = Intervals::default();
         self.cpu_before = self.process_cpu();
+        self.resumed_before = self.resumed.load(Relaxed);
         let since = self.control.window_start();
         let warm = Warm { since, at: now, io: self.io_of(since) };
         self.control.begin(start, end);
@@ -472,6 +503,7 @@ impl<'r> Watch<'r> {
             bytes_read: after.bytes_read.saturating_sub(before.bytes_read),
             bytes_written: after.bytes_written.saturating_sub(before.bytes_written),
             latency_sum_ns: after.latency_sum_ns.saturating_sub(before.latency_sum_ns),
+            latency: None,
         };
         let length = self.asked.warmup_ns;
         let tick = tick_of(true, now + length - start, Some(length), &done, now - warm.at);
@@ -524,7 +556,8 @@ impl<'r> Watch<'r> {
         let at = self.now().min(self.control.window_end()).saturating_sub(start);
         let total = self.totals();
         let lag_ns = self.lag_at(start + at);
-        let Some(interval) = self.intervals.add(at, total, lag_ns) else { return };
+        let buckets = self.buckets();
+        let Some(interval) = self.intervals.add(at, total, lag_ns, buckets, &self.rows) else { return };
         let length = interval.end_ns - interval.start_ns;
         let mut sum = IntervalCounts::default();
         let io = interval.flowops.iter().zip(&self.rows).filter(|(_, row)| row.io);
@@ -581,6 +614,17 @@ impl<'r> Watch<'r> {
         self.rows.iter().map(|row| self.row_total(row, since)).collect()
     }
 
+    /// The operations of each row by bucket until now; none where nobody wants to know.
+    fn buckets(&self) -> Option<Vec<Vec<u64>>> {
+        let since = self.control.window_start();
+        let of = |row: &Row| {
+            let mut sums = vec![0; BUCKETS];
+            self.threads_of(row, since).for_each(|n| self.counters.of(n, row.flowop).add_to_buckets(&mut sums));
+            sums
+        };
+        self.percentiles.then(|| self.rows.iter().map(of).collect())
+    }
+
     /// All I/O of the measurement that began at `since`.
     fn io_of(&self, since: u64) -> IntervalCounts {
         let mut sum = IntervalCounts::default();
@@ -626,6 +670,14 @@ impl<'r> Watch<'r> {
         .sum()
     }
 
+    /// Time that the threads were ready and had no processor; none while one has not said it, or where all say nothing.
+    fn run_delay_ns(&self) -> Option<u64> {
+        let mut threads = 0..self.shape.threads();
+        let ended = threads.clone().all(|thread| self.counters.state(thread) == ThreadState::Ended);
+        let sum = ended.then(|| threads.by_ref().map(|thread| self.counters.run_delay_ns(thread)).sum());
+        sum.filter(|nanos| *nanos > 0 && !self.stepped)
+    }
+
     fn flowops(&self) -> Vec<FlowopRecord> {
         let since = self.control.window_start();
         let row = |row: &Row| {
@@ -641,7 +693,9 @@ impl<'r> Watch<'r> {
                 let threads = self.threads_of(row, since);
                 threads.for_each(|n| self.counters.of(n, at).add_to(&mut Counts::default(), &mut response));
             }
+            let processes = if self.per_process { self.by_process(row, since) } else { Vec::new() };
             FlowopRecord {
+                processes,
                 name: flowop.name.clone(),
                 kind: flowop.kind.clone(),
                 class: flowop.def().class,
@@ -649,6 +703,11 @@ impl<'r> Watch<'r> {
                 thread: thread.name.clone(),
                 instances: u64::from(row.instances) * u64::from(row.threads),
                 left_out: row.instances == 0 || row.left_out,
+                iosize: match flowop.attributes.get("iosize") {
+                    Some(Typed::Number(bytes)) => Some(*bytes),
+                    _ => None,
+                },
+                random: flowop.attributes.flag("random"),
                 direct: flowop.may_be_direct() && thread.opens_direct(flowop.attributes.number("fd")),
                 counts,
                 histogram,
@@ -656,6 +715,18 @@ impl<'r> Watch<'r> {
             }
         };
         self.rows.iter().map(row).collect()
+    }
+
+    /// What each process instance did of a row.
+    fn by_process(&self, row: &Row, since: u64) -> Vec<InstanceRecord> {
+        let instance = |instance: u32| {
+            let first = row.first + instance as usize * row.per_instance;
+            let (mut counts, mut histogram) = (Counts::default(), Histogram::default());
+            let threads = (first..first + row.threads as usize).filter(|n| self.counters.is_of(*n, since));
+            threads.for_each(|n| self.counters.of(n, row.flowop).add_to(&mut counts, &mut histogram));
+            InstanceRecord { instance, counts, histogram }
+        };
+        (0..row.instances).map(instance).collect()
     }
 
     /// `stats snap`: everything since the measurement began, while it goes on.
@@ -669,10 +740,11 @@ impl<'r> Watch<'r> {
             bytes_read: flowop.counts.bytes_read,
             bytes_written: flowop.counts.bytes_written,
             latency_sum_ns: flowop.histogram.sum_ns,
+            latency: None,
         };
         let mut intervals = self.intervals.clone();
         let now = self.control.window_start() + elapsed_ns;
-        intervals.add(elapsed_ns, flowops.iter().map(total).collect(), self.lag_at(now));
+        intervals.add(elapsed_ns, flowops.iter().map(total).collect(), self.lag_at(now), self.buckets(), &self.rows);
         self.entry(Ended::Time, None, elapsed_ns, flowops, intervals.list)
     }
 
@@ -692,7 +764,8 @@ impl<'r> Watch<'r> {
         if self.opened {
             let totals = self.totals();
             let lag_ns = self.lag_at(start + elapsed_ns);
-            self.intervals.add(elapsed_ns, totals, lag_ns);
+            let buckets = self.buckets();
+            self.intervals.add(elapsed_ns, totals, lag_ns, buckets, &self.rows);
         }
         let (ended, reason) = match self.ended.take() {
             Some((ended, why)) => (ended, Some(why)),
@@ -743,6 +816,9 @@ impl<'r> Watch<'r> {
             failures: self.failures.clone(),
             warnings: Vec::new(),
             asserts: Vec::new(),
+            own_cost: None,
+            run_delay_ns: self.run_delay_ns(),
+            suspended: self.opened && self.resumed.load(Relaxed) != self.resumed_before,
             schedule: self.opened.then(|| self.schedule(self.control.window_start() + elapsed_ns)).flatten(),
         }
     }
@@ -821,11 +897,20 @@ fn rows_of(plan: &RunPlan) -> Vec<Row> {
 struct Intervals {
     list: Vec<Interval>,
     last: Vec<IntervalCounts>,
+    /// By row, all operations by bucket until the last piece's end.
+    last_buckets: Vec<Vec<u64>>,
 }
 
 impl Intervals {
     /// Adds the piece up to `at` (since the gate), by then `totals` had been done. None where it has no length.
-    fn add(&mut self, at: u64, totals: Vec<IntervalCounts>, lag_ns: Option<u64>) -> Option<&Interval> {
+    fn add(
+        &mut self,
+        at: u64,
+        totals: Vec<IntervalCounts>,
+        lag_ns: Option<u64>,
+        buckets: Option<Vec<Vec<u64>>>,
+        rows: &[Row],
+    ) -> Option<&Interval> {
         let start_ns = self.list.last().map_or(0, |interval| interval.end_ns);
         if at <= start_ns {
             // What was counted since belongs to the piece that ended at this very moment.
@@ -838,7 +923,7 @@ impl Intervals {
             return None;
         }
         self.last.resize(totals.len(), IntervalCounts::default());
-        let flowops = totals
+        let mut flowops: Vec<IntervalCounts> = totals
             .iter()
             .zip(&self.last)
             .map(|(total, before)| {
@@ -848,7 +933,22 @@ impl Intervals {
             })
             .collect();
         self.last = totals;
-        self.list.push(Interval { start_ns, end_ns: at, flowops, lag_ns });
+        let mut latency = None;
+        if let Some(buckets) = buckets {
+            self.last_buckets.resize(buckets.len(), vec![0; BUCKETS]);
+            let mut all = vec![0; BUCKETS];
+            for (at, row) in rows.iter().enumerate() {
+                let both = buckets[at].iter().zip(&self.last_buckets[at]);
+                let done: Vec<u64> = both.map(|(now, before)| now.saturating_sub(*before)).collect();
+                if row.io {
+                    all.iter_mut().zip(&done).for_each(|(all, done)| *all += done);
+                }
+                flowops[at].latency = IntervalLatency::of(done);
+            }
+            latency = IntervalLatency::of(all);
+            self.last_buckets = buckets;
+        }
+        self.list.push(Interval { start_ns, end_ns: at, flowops, latency, lag_ns });
         self.list.last()
     }
 }

@@ -25,6 +25,7 @@ const LAG_MAX: usize = 7;
 const NEXT_DUE: usize = 8;
 /// Events that came too long ago to be given to anybody, as this thread found.
 const DROPPED: usize = 9;
+const DELAY_NS: usize = 10;
 
 /// Words of a flowop before its histogram.
 const FLOWOP_WORDS: usize = 24;
@@ -165,6 +166,11 @@ impl<'r> Counters<'r> {
     /// Processor time of a thread within the run, in nanoseconds; 0 until it has ended.
     pub fn cpu_ns(&self, thread: usize) -> u64 {
         self.thread_words(thread)[CPU_NS].load(Relaxed)
+    }
+
+    /// Time that a thread was ready within the run and had no processor, in nanoseconds; 0 until it has ended.
+    pub fn run_delay_ns(&self, thread: usize) -> u64 {
+        self.thread_words(thread)[DELAY_NS].load(Relaxed)
     }
 
     /// When a thread came to its end, on its clock; none where it has not.
@@ -309,6 +315,18 @@ impl FlowopCounters<'_> {
         counts.latency_sum_ns += self.words[SUM].load(Relaxed);
     }
 
+    /// Adds the operations until now to sums by bucket, [`histogram::BUCKETS`] of them.
+    pub fn add_to_buckets(&self, sums: &mut [u64]) {
+        if self.words[OPS].load(Relaxed) == 0 {
+            return;
+        }
+        // Outside min and max every bucket is zero: those pages are not read, for reading would make them.
+        let first = histogram::bucket(self.words[MIN].load(Relaxed).saturating_sub(1));
+        let last = histogram::bucket(self.words[MAX].load(Relaxed)).max(first);
+        let pairs = sums[first..=last].iter_mut().zip(&self.buckets[first..=last]);
+        pairs.for_each(|(sum, word)| *sum += word.load(Relaxed));
+    }
+
     /// Adds everything to a record's sums.
     pub fn add_to(&self, counts: &mut Counts, histogram: &mut Histogram) {
         let load = |word: usize| self.words[word].load(Relaxed);
@@ -448,8 +466,10 @@ impl ThreadCounters<'_> {
         self.words[SINCE].store(since.wrapping_add(1), Release);
     }
 
-    /// The thread has come to its end, at a time of its clock, after so much processor time within the run.
-    pub fn end(&self, at_ns: u64, cpu_ns: u64) {
+    /// The thread has come to its end, at a time of its clock, after so much processor time within the run, and so much
+    /// time that it was ready without a processor.
+    pub fn end(&self, at_ns: u64, cpu_ns: u64, delay_ns: u64) {
+        self.words[DELAY_NS].store(delay_ns, Relaxed);
         self.words[ENDED_NS].store(at_ns, Relaxed);
         self.words[CPU_NS].store(cpu_ns, Relaxed);
         self.words[STATE].store(ThreadState::Ended as u64, Release);
@@ -488,8 +508,8 @@ mod tests {
         [&one, &two].into_iter().for_each(|thread| thread.start(7));
         assert_eq!((counters.all_io(7), counters.all_io(8)), ((2, 12), (0, 0)));
         assert_eq!(counters.ended_ns(1), None);
-        two.end(99, 3);
-        assert_eq!((counters.ended_ns(1), counters.cpu_ns(1)), (Some(99), 3));
+        two.end(99, 3, 2);
+        assert_eq!((counters.ended_ns(1), counters.cpu_ns(1), counters.run_delay_ns(1)), (Some(99), 3, 2));
         counters.clear();
         assert_eq!(read(counters.of(1, 0)), Default::default());
         assert_eq!(counters.state(1), ThreadState::Absent);
@@ -534,6 +554,22 @@ mod tests {
         assert_eq!(read(counters).1.percentile_ns(100.0), Some(1_000));
     }
 
+    /// A thousand threads of twelve flowops, each of which has calls of any time from a microsecond to a minute.
+    #[test]
+    fn the_memory_of_a_thousand_threads_is_bounded() {
+        const PAGE: usize = 4096;
+        let shape = Shape::new(vec![12; 1000]);
+        let touched = |flowop: usize| {
+            let byte = |nanos| (shape.histogram_offset(flowop) + histogram::bucket(nanos) * 8) / PAGE;
+            byte(60_000_000_000) + 1 - byte(1_000)
+        };
+        let histograms: usize = (0..12_000).map(touched).sum::<usize>() * PAGE;
+        let all = histograms + shape.histogram_offset(0);
+        assert!(all < 400_000_000, "{all}");
+        // What nobody touches has addresses only.
+        assert!(shape.bytes() < 480_000_000, "{}", shape.bytes());
+    }
+
     #[test]
     fn errors_are_counted_by_kind_and_none_is_lost() {
         let shape = Shape::new([1]);
@@ -563,6 +599,10 @@ mod tests {
             }
             let (counts, histogram) = read(counters);
             prop_assert_eq!(counts.ops, latencies.len() as u64);
+            let mut sums = vec![0; histogram::BUCKETS];
+            counters.add_to_buckets(&mut sums);
+            sums.truncate(expected.buckets.len());
+            prop_assert_eq!(&sums, &expected.buckets);
             prop_assert_eq!(histogram, expected);
         }
     }

@@ -26,6 +26,9 @@ pub struct Environment {
     pub mount_options: Option<String>,
     /// Bytes free for an ordinary user before the run.
     pub free_bytes: Option<u64>,
+    /// A mount point of /etc/fstab above the target on which nothing is mounted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unmounted: Option<String>,
     /// The command line.
     pub command: Vec<String>,
 }
@@ -48,6 +51,8 @@ impl Environment {
             environment.free_bytes = rustix::fs::statvfs(target).ok().map(|s| s.f_bavail * s.f_frsize);
             if let Some(mount) = std::fs::read_to_string("/proc/self/mountinfo").ok().and_then(|t| mount_of(&t, target))
             {
+                let fstab = std::fs::read_to_string("/etc/fstab").unwrap_or_default();
+                environment.unmounted = unmounted(&fstab, &mount.point, target);
                 environment.fs_type = Some(mount.fs_type);
                 environment.fs_source = Some(mount.source);
                 environment.mount_point = Some(mount.point);
@@ -108,6 +113,15 @@ fn mount_of(mountinfo: &str, path: &Path) -> Option<Mount> {
     best
 }
 
+/// The mount point of fstab that is above a path and below the mount that holds it: nothing is mounted there.
+fn unmounted(fstab: &str, holder: &str, path: &Path) -> Option<String> {
+    let lines = fstab.lines().filter(|line| !line.trim_start().starts_with('#'));
+    let points = lines.filter_map(|line| line.split_ascii_whitespace().nth(1)).map(unescape);
+    // A path that is no deeper than the holder's is the holder, or above it.
+    let open = points.filter(|point| path.starts_with(point) && Path::new(point) != Path::new(holder));
+    open.filter(|point| Path::new(point).starts_with(holder)).max_by_key(String::len)
+}
+
 /// Undoes the kernel's octal escapes (`\040` is a space).
 fn unescape(text: &str) -> String {
     ["\\040", "\\011", "\\012", "\\134"]
@@ -132,6 +146,18 @@ mod tests {
         assert_eq!(of("/mnt/a b/c").source, "srv:/export");
         assert_eq!(of("/mnt/a b/c").options, "rw,noatime,vers=4.2");
         assert_eq!(of("/mntx").fs_type, "ext4");
+    }
+
+    #[test]
+    fn a_mount_point_of_fstab_without_a_mount_is_found() {
+        let fstab = "# /dev/sdz /mnt/nfs ext4\n/dev/sda1 / ext4 defaults 0 1\nsrv:/e /mnt/nfs/ nfs4 noauto 0 0\n\
+                     srv:/f /mnt/a\\040b nfs4 defaults\n/dev/sdb none swap sw 0 0\n";
+        let of = |holder: &str, path: &str| unmounted(fstab, holder, Path::new(path));
+        assert_eq!(of("/", "/mnt/nfs/bench").as_deref(), Some("/mnt/nfs/"));
+        assert_eq!(of("/mnt/nfs", "/mnt/nfs/bench"), None, "it is mounted");
+        assert_eq!(of("/mnt/nfs/bench", "/mnt/nfs/bench"), None, "another is mounted below it");
+        assert_eq!(of("/", "/mnt/a b/x").as_deref(), Some("/mnt/a b"));
+        assert_eq!((of("/", "/home"), of("/", "/mnt/nfsx")), (None, None));
     }
 
     #[test]

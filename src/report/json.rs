@@ -66,6 +66,10 @@ fn add_to_flowop(flowop: &mut Map<String, Value>, figures: &Figures) {
     insert_after(flowop, "ops", "ops_per_s", rate(figures.ops_per_s));
     insert_after(flowop, "bytes_written", "bytes_per_s", rate(figures.bytes_per_s));
     insert_after(flowop, "errors", "latency_ns", latency(figures.latency.as_ref()));
+    for instance in entries_of(flowop, "processes") {
+        let histogram = serde_json::from_value(instance["histogram"].clone()).ok();
+        insert_after(instance, "errors", "latency_ns", latency(histogram.as_ref().and_then(Latency::of).as_ref()));
+    }
     if figures.response.is_some() {
         insert_after(flowop, "latency_ns", "response_ns", latency(figures.response.as_ref()));
     }
@@ -145,8 +149,9 @@ fn entries_of<'a>(object: &'a mut Map<String, Value>, key: &str) -> impl Iterato
 mod tests {
     use super::*;
     use crate::record::{
-        AssertRecord, Counts, Ended, Environment, Failure, Figure, FlowopClass, FlowopRecord, Histogram, Interval,
-        IntervalCounts, Run, Schedule, WarningRecord, WorkloadRecord,
+        AssertRecord, Counts, Ended, Environment, Failure, Figure, FlowopClass, FlowopRecord, Histogram,
+        InstanceRecord, Interval, IntervalCounts, IntervalLatency, OwnCost, Run, Schedule, ThreadCost, WarningRecord,
+        WorkloadRecord,
     };
     use crate::summary::METRICS;
     use crate::summary::sample::{idle, sample};
@@ -575,10 +580,17 @@ mod tests {
                 process,
                 thread,
                 instances,
+                iosize: (instances % 7 == 1).then_some(instances),
+                random: instances % 4 == 1,
                 direct: instances % 2 == 1,
                 left_out: instances % 3 == 1,
-                counts,
+                processes: if instances % 3 == 2 {
+                    vec![InstanceRecord { instance: 1, counts: counts.clone(), histogram: histogram.clone() }]
+                } else {
+                    Vec::new()
+                },
                 response: (instances % 5 == 1).then(|| histogram.clone()),
+                counts,
                 histogram,
             },
         )
@@ -588,10 +600,13 @@ mod tests {
         let number = || 0u64..1 << 58;
         let part =
             (number(), number(), number(), number()).prop_map(|(ops, bytes_read, bytes_written, latency_sum_ns)| {
-                IntervalCounts { ops, bytes_read, bytes_written, latency_sum_ns }
+                let latency = IntervalLatency { p50_ns: ops, p99_ns: bytes_read, max_ns: latency_sum_ns };
+                let latency = Some(latency).filter(|_| ops % 2 == 1);
+                IntervalCounts { ops, bytes_read, bytes_written, latency_sum_ns, latency }
             });
-        (any::<u64>(), any::<u64>(), prop::collection::vec(part, flowops))
-            .prop_map(|(start_ns, end_ns, flowops)| Interval { start_ns, end_ns, flowops, lag_ns: Some(end_ns) })
+        (any::<u64>(), any::<u64>(), prop::collection::vec(part, flowops)).prop_map(|(start_ns, end_ns, flowops)| {
+            Interval { start_ns, end_ns, flowops, latency: None, lag_ns: Some(end_ns) }
+        })
     }
 
     fn failure() -> impl Strategy<Value = Failure> {
@@ -668,6 +683,13 @@ mod tests {
                         .map(|message| WarningRecord { code: "W001".into(), message })
                         .collect(),
                     asserts,
+                    own_cost: requested_ns.map(|clock_ns| OwnCost {
+                        clock_ns,
+                        threads: vec![ThreadCost { process: "p".into(), thread: "t".into(), ns_per_op: elapsed_ns }],
+                        ..OwnCost::default()
+                    }),
+                    run_delay_ns: requested_ns,
+                    suspended: cpu_ns % 5 == 1,
                     schedule: requested_ns.map(|lag_max_ns| Schedule { lag_max_ns, lag_end_ns: 1, dropped_events: 2 }),
                 },
             )

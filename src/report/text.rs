@@ -22,8 +22,24 @@ pub(super) fn render(record: &RunRecord) -> String {
         }
         block(&mut out, run, &summary);
     }
+    own_cost(&mut out, record);
     out.push_str("MB = 10^6 bytes\n");
     out
+}
+
+/// `own cost 140 to 310 ns an operation, 24 ns a reading of the clock`, where it is known.
+fn own_cost(out: &mut String, record: &RunRecord) {
+    let known = || record.runs.iter().filter_map(|run| run.own_cost.as_ref());
+    let Some(clock) = known().map(|cost| cost.clock_ns).next() else { return };
+    let each = || known().flat_map(|cost| &cost.threads).map(|cost| cost.ns_per_op);
+    let each = match (each().min(), each().max()) {
+        (Some(least), Some(most)) if least < most => {
+            format!("{} to {} an operation, ", units::duration(least), units::duration(most))
+        }
+        (Some(all), _) => format!("{} an operation, ", units::duration(all)),
+        (None, _) => String::new(),
+    };
+    let _ = writeln!(out, "own cost {each}{} a reading of the clock", units::duration(clock));
 }
 
 /// One line: what was run, on what, by how many, for how long.

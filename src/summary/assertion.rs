@@ -125,7 +125,8 @@ impl Assertion {
 
     fn figures(&self, run: &Run) -> Figures {
         let of = |is: &dyn Fn(usize, &FlowopRecord) -> bool| {
-            let (mut counts, mut histogram, mut response) = (Counts::default(), Histogram::default(), Histogram::default());
+            let (mut counts, mut histogram, mut response) =
+                (Counts::default(), Histogram::default(), Histogram::default());
             for (_, flowop) in run.flowops.iter().enumerate().filter(|(at, flowop)| is(*at, flowop)) {
                 counts.merge(&flowop.counts);
                 histogram.merge(&flowop.histogram);

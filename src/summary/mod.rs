@@ -176,7 +176,12 @@ impl RunSummary {
                 label,
                 class: flowop.class,
                 left_out: flowop.left_out,
-                figures: Figures::of(flowop.counts.clone(), &flowop.histogram, flowop.response.as_ref(), run.elapsed_ns),
+                figures: Figures::of(
+                    flowop.counts.clone(),
+                    &flowop.histogram,
+                    flowop.response.as_ref(),
+                    run.elapsed_ns,
+                ),
             })
             .collect();
         let intervals = run.intervals.iter().map(|interval| IntervalSummary::of(interval, &run.flowops)).collect();

@@ -55,12 +55,14 @@ fn run() -> Run {
                 start_ns: 0,
                 end_ns: 1_500_000_000,
                 flowops: vec![part(3, 3_000_000, 600_000), part(1, 500_000, 20_000), part(2, 0, 2_000_000)],
+                latency: None,
                 lag_ns: None,
             },
             Interval {
                 start_ns: 1_500_000_000,
                 end_ns: 2_000_000_000,
                 flowops: vec![part(1, 1_000_000, 400_000), part(1, 500_000, 40_000), part(1, 0, 1_000_000)],
+                latency: None,
                 lag_ns: None,
             },
         ],
@@ -73,6 +75,9 @@ fn run() -> Run {
         }],
         asserts: vec![],
         schedule: None,
+        own_cost: None,
+        run_delay_ns: None,
+        suspended: false,
     }
 }
 
@@ -107,11 +112,14 @@ pub(crate) fn flowop(
         process: "reader".into(),
         thread: thread.into(),
         instances: 1,
+        iosize: None,
+        random: false,
         direct: false,
         left_out: false,
         counts: Counts { ops: latencies_ns.len() as u64, bytes_read, ..Counts::default() },
         histogram,
         response: None,
+        processes: vec![],
     }
 }
 
