@@ -98,4 +98,6 @@ pub struct Tick {
     pub written_per_s: f64,
     /// Mean latency of the interval's I/O operations in nanoseconds; none where there was none.
     pub mean_ns: Option<f64>,
+    /// By how many nanoseconds the work is behind its schedule; none where there is none.
+    pub lag_ns: Option<u64>,
 }

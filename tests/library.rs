@@ -202,6 +202,10 @@ fn each_of_them_does_all_its_operations() {
     });
 }
 
+/// What is true of each of these runs and no fault of the personality: the set fits in memory, so a call is hardly longer
+/// than what wlrun does for it; others want the processors; there are few operations, and little time.
+const OF_SMALL_RUNS: [&str; 5] = ["W003", "W008", "W009", "W013", "W015"];
+
 fn runs(small: &Small) {
     // On a disk: the temporary directory is often in memory, where direct I/O may not be possible.
     let disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -223,8 +227,8 @@ fn runs(small: &Small) {
         assert_eq!((&run["valid"], &run["total"]["errors"]), (&true.into(), &0.into()), "{}", small.name);
         let idle = idle(run);
         assert!(idle.is_empty(), "{}: no operation of {idle:?}:\n{}", small.name, outcome.stdout);
-        // That the set is small is no fault of this run.
-        let warnings: Vec<_> = run["warnings"].as_array().unwrap().iter().filter(|w| w["code"] != "W003").collect();
+        let told = |w: &&Value| !OF_SMALL_RUNS.iter().any(|code| w["code"] == *code);
+        let warnings: Vec<_> = run["warnings"].as_array().unwrap().iter().filter(told).collect();
         assert!(warnings.is_empty(), "{}: {warnings:?}", small.name);
     }
 }

@@ -144,8 +144,9 @@ impl Live {
 fn tick_line(tick: &Tick) -> String {
     let length = tick.length_ns.map(|length| format!(" of {}", units::duration(length))).unwrap_or_default();
     let mean = tick.mean_ns.map_or_else(|| "-".to_owned(), |mean| units::duration(mean as u64));
+    let lag = tick.lag_ns.map(|lag| format!("  lag {}", units::duration(lag))).unwrap_or_default();
     format!(
-        "{}{}{length}  {:.0} ops/s  read {:.1} MB/s  written {:.1} MB/s  mean {mean}",
+        "{}{}{length}  {:.0} ops/s  read {:.1} MB/s  written {:.1} MB/s  mean {mean}{lag}",
         if tick.warmup { "warming up " } else { "" },
         units::duration(tick.elapsed_ns),
         tick.ops_per_s,
@@ -168,10 +169,13 @@ mod tests {
             read_per_s: 5.5e6,
             written_per_s: 0.0,
             mean_ns: Some(1_500_000.0),
+            lag_ns: None,
         };
         let line = "3.00 s of 60.0 s  1234 ops/s  read 5.5 MB/s  written 0.0 MB/s  mean 1.50 ms";
         assert_eq!(tick_line(&tick), line);
         assert_eq!(tick_line(&Tick { warmup: true, ..tick.clone() }), format!("warming up {line}"));
+        let late = Tick { lag_ns: Some(1_250_000_000), ..tick.clone() };
+        assert_eq!(tick_line(&late), format!("{line}  lag 1.25 s"));
         assert!(tick_line(&Tick { length_ns: None, mean_ns: None, ..tick }).starts_with("3.00 s  "));
     }
 }

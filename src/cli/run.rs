@@ -61,6 +61,21 @@ pub(super) struct RunArgs {
     /// Length of the intervals in the record
     #[arg(long, value_name = "TIME", value_parser = super::parse_interval)]
     interval: Option<u64>,
+    /// Do not find out before the run what wlrun itself costs
+    #[arg(long)]
+    no_own_cost: bool,
+    /// What each process instance did, in the record
+    #[arg(long)]
+    per_process: bool,
+    /// Percentiles of each interval in the record, also where threads times flowops are more than 1000
+    #[arg(long)]
+    interval_percentiles: bool,
+    /// Write what each thread chooses to a file: flowop, file, offset, size
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// So many of the first operations of each thread
+    #[arg(long, value_name = "N", default_value = "10000", requires = "trace")]
+    trace_ops: u64,
     /// No progress, only warnings and errors
     #[arg(short, long)]
     quiet: bool,
@@ -201,6 +216,17 @@ fn try_run(args: &RunArgs, about: &mut About) -> Result<Exit, Failed> {
         interval_ns: args.interval,
         redact: args.redact,
         kernel_files: args.kernel_files.clone(),
+        own_cost: !args.no_own_cost,
+        per_process: args.per_process,
+        interval_percentiles: args.interval_percentiles,
+        trace: match &args.trace {
+            None => None,
+            Some(path) => {
+                let here = std::env::current_dir()
+                    .map_err(|error| (exit::FAILED, format!("the working directory cannot be read: {error}")))?;
+                Some(exec::TraceOptions { path: super::absolute(&here, path), operations: args.trace_ops })
+            }
+        },
     };
     let objections = exec::objections(plan, &exec_options);
     if !objections.is_empty() {

@@ -265,34 +265,53 @@ impl<'r> Control<'r> {
             return None;
         }
         let start = from.load(Relaxed);
-        let passed = u128::from(clock.now().saturating_sub(start));
-        let kept_from = (passed * rate / 1_000_000_000).saturating_sub(EVENT_BACKLOG_S * rate) as u64;
+        let kept_from = kept_from(clock.now(), start, rate);
         let mut taken = events_taken.load(Relaxed);
         loop {
             let last = taken.max(kept_from) + count;
             match events_taken.compare_exchange_weak(taken, last, Relaxed, Relaxed) {
                 Ok(_) => {
                     let from = start + (u128::from(last) * 1_000_000_000).div_ceil(rate) as u64;
-                    return Some(Taken { count, from, rate: number });
+                    return Some(Taken { count, from, rate: number, dropped: kept_from.saturating_sub(taken) });
                 }
                 Err(now) => taken = now,
             }
         }
     }
 
-    /// Waits for events that were taken; false where the window closed before.
-    pub(super) fn await_events(&self, clock: &Clock, mut taken: Taken) -> bool {
+    /// By how many nanoseconds the oldest event that is there for the taking is in the past; 0 where the next one is still
+    /// to come. None where there is no rate.
+    pub(super) fn events_behind(&self, now: u64) -> Option<u64> {
+        let Rate { from, per_s, taken } = self.rate(self.rate_number.load(Acquire));
+        let rate = u128::from(per_s.load(Relaxed));
+        if rate == 0 {
+            return None;
+        }
+        let start = from.load(Relaxed);
+        let next = taken.load(Relaxed).max(kept_from(now, start, rate)) + 1;
+        Some(now.saturating_sub(start + (u128::from(next) * 1_000_000_000).div_ceil(rate) as u64))
+    }
+
+    /// Waits for events that were taken; the moment from which they could be used, and none where the window closed
+    /// before.
+    pub(super) fn await_events(&self, clock: &Clock, mut taken: Taken) -> Option<u64> {
         loop {
             match self.rest(clock, taken.from, || self.rate_number.load(Acquire) != taken.rate) {
-                Rest::Time => return true,
-                Rest::Over => return false,
+                Rest::Time => return Some(taken.from),
+                Rest::Over => return None,
                 Rest::Disturbed => match self.take_events(clock, taken.count) {
                     Some(anew) => taken = anew,
-                    None => return true,
+                    None => return Some(clock.now()),
                 },
             }
         }
     }
+}
+
+/// The number of the last event, of a rate that holds from `start`, that is too old to be kept at `now`.
+fn kept_from(now: u64, start: u64, rate: u128) -> u64 {
+    let passed = u128::from(now.saturating_sub(start));
+    (passed * rate / 1_000_000_000).saturating_sub(EVENT_BACKLOG_S * rate) as u64
 }
 
 fn timeout(nanos: u64) -> rustix::thread::Timespec {
@@ -320,8 +339,12 @@ mod tests {
         let times: Vec<u64> = (0..6).map(|_| take(1).unwrap()).collect();
         assert_eq!(times, [333_333_334, 666_666_667, 1_000_000_000, 1_333_333_334, 1_666_666_667, 2_000_000_000]);
         clock.advance(100_000_000_000);
+        assert_eq!(control.events_behind(1_000_000_000), Some(0));
+        assert_eq!(control.events_behind(2_500_000_000), Some(166_666_666), "the seventh was due at 2.333 s");
+        assert_eq!(control.events_behind(100_000_000_000), Some(4_666_666_666));
         // 300 events have come; those of the last five seconds are kept.
-        assert_eq!(take(1), Some(95_333_333_334));
+        let oldest = control.take_events(&clock, 1).unwrap();
+        assert_eq!((oldest.from, oldest.dropped), (95_333_333_334, 279));
         assert_eq!(take(14), Some(100_000_000_000));
         // A new measurement is no new source: neither a burst nor a gap.
         control.begin(100_000_000_000, u64::MAX);
@@ -329,7 +352,7 @@ mod tests {
         control.set_rate(100_000_000_000, 10);
         assert_eq!((take(1), take(2)), (Some(100_100_000_000), Some(100_300_000_000)));
         control.reset(None);
-        assert_eq!(take(1), None);
+        assert_eq!((take(1), control.events_behind(1 << 40)), (None, None));
     }
 
     #[test]
@@ -345,7 +368,7 @@ mod tests {
             std::thread::scope(|scope| {
                 let waits = scope.spawn(move || control.await_events(&Clock::Monotonic, taken));
                 control.set_rate(Clock::Monotonic.now(), rate);
-                assert!(waits.join().unwrap());
+                assert!(waits.join().unwrap().is_some());
             });
         }
     }

@@ -7,9 +7,11 @@ mod session;
 use super::control::{self, Control};
 use super::filesets::{Created, Disk, Sets};
 use super::limits;
+use super::own;
 use super::points::{Numbers, POINT_BYTES};
 use super::procflow::{self, split_engine};
 use super::protocol::Order;
+use super::trace::TraceOptions;
 use super::watch::{Parts, Watch, Workers};
 use crate::engine::{self, Clock};
 use crate::event::Event;
@@ -19,8 +21,8 @@ use crate::monitor::{Monitors, Site};
 use crate::plan::{Plan, RunPlan, Step, Workload};
 use crate::record::counters::{Counters, Shape};
 use crate::record::{
-    Ended, Environment, Failure, NotBegun, Run, RunRecord, SCHEMA_VERSION, WarningRecord, WorkloadRecord, redact,
-    resolved,
+    Ended, Environment, Failure, NotBegun, OwnCost, Run, RunRecord, SCHEMA_VERSION, WarningRecord, WorkloadRecord,
+    redact, resolved,
 };
 use crate::summary;
 use crate::sys::Region;
@@ -29,7 +31,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::unix::pipe;
@@ -71,6 +73,14 @@ pub struct Options {
     pub redact: bool,
     /// Where monitors find `proc` and `sys`: `/` but in tests.
     pub kernel_files: PathBuf,
+    /// Find out before the run what wlrun itself costs.
+    pub own_cost: bool,
+    /// Put what each process instance did into the record too.
+    pub per_process: bool,
+    /// Percentiles of each interval, however many threads there are.
+    pub interval_percentiles: bool,
+    /// Write what each thread chooses.
+    pub trace: Option<TraceOptions>,
 }
 
 impl Default for Options {
@@ -84,6 +94,10 @@ impl Default for Options {
             interval_ns: None,
             redact: false,
             kernel_files: "/".into(),
+            own_cost: true,
+            per_process: false,
+            interval_percentiles: false,
+            trace: None,
         }
     }
 }
@@ -207,7 +221,11 @@ pub fn run(plan: &Plan, options: &Options, show: &mut dyn FnMut(Event)) -> Resul
         .map_err(|e| ExecError::System("the controller cannot start", e))?;
     let outcome = runtime.block_on(async {
         let stage = Stage::new(plan, options)?;
-        let mut controller = Controller::new(plan, options, &stage, show)?;
+        if let Some(trace) = &options.trace {
+            trace.create().map_err(|e| ExecError::System("the trace cannot be written", e))?;
+        }
+        let own_costs = if options.own_cost && stage.touches_files { own::costs(plan) } else { Vec::new() };
+        let mut controller = Controller::new(plan, options, &stage, own_costs, show)?;
         let refused = match controller.steps().await {
             Ok(()) => false,
             Err(error) if controller.runs.is_empty() => return Err(error),
@@ -229,6 +247,8 @@ pub(super) struct Signals {
     interrupt: Option<Signal>,
     terminate: Option<Signal>,
     hangup: Option<Signal>,
+    /// How often wlrun was let go on after it was stopped.
+    resumed: Arc<AtomicU64>,
 }
 
 impl Signals {
@@ -239,7 +259,19 @@ impl Signals {
             }
             signal(kind).map(Some).map_err(|e| ExecError::System("signals cannot be watched", e))
         };
+        let resumed = Arc::new(AtomicU64::new(0));
+        let cont = SignalKind::from_raw(libc::SIGCONT);
+        let mut conts = signal(cont).map_err(|e| ExecError::System("signals cannot be watched", e))?;
+        tokio::spawn({
+            let resumed = resumed.clone();
+            async move {
+                while conts.recv().await.is_some() {
+                    resumed.fetch_add(1, Relaxed);
+                }
+            }
+        });
         Ok(Signals {
+            resumed,
             interrupt: new(SignalKind::interrupt())?,
             terminate: new(SignalKind::terminate())?,
             hangup: new(SignalKind::hangup())?,
@@ -346,6 +378,8 @@ struct Controller<'a> {
     targets: Vec<PathBuf>,
     runs: Vec<Run>,
     runs_started: u64,
+    /// By the number of what is started.
+    own_costs: Vec<Option<OwnCost>>,
     signal: Option<i32>,
 }
 
@@ -354,6 +388,7 @@ impl<'a> Controller<'a> {
         plan: &'a Plan,
         options: &'a Options,
         stage: &'a Stage,
+        own_costs: Vec<Option<OwnCost>>,
         show: &'a mut dyn FnMut(Event),
     ) -> Result<Self, ExecError> {
         Ok(Controller {
@@ -376,6 +411,7 @@ impl<'a> Controller<'a> {
             targets: places(plan).iter().map(|path| resolved(path)).collect(),
             runs: Vec::new(),
             runs_started: 0,
+            own_costs,
             signal: None,
         })
     }
@@ -548,6 +584,7 @@ impl<'a> Controller<'a> {
             sets: stage.sets.list.iter().map(|set| set.order.clone()).collect(),
             engine: self.options.engine.clone(),
             counters: stage.counters,
+            trace: self.options.trace.clone(),
         };
         self.runs_started += 1;
         let shape = &stage.shapes[order.number as usize];
@@ -577,6 +614,9 @@ impl<'a> Controller<'a> {
             monitors,
             stepped: stage.stepped,
             interval_ns: self.options.interval_ns.unwrap_or(INTERVAL_NS),
+            resumed: self.signals.resumed.clone(),
+            per_process: self.options.per_process,
+            percentiles: self.options.interval_percentiles,
         }))
     }
 
@@ -595,6 +635,8 @@ impl<'a> Controller<'a> {
 
     fn add(&mut self, plan: &RunPlan, mut run: Run) {
         let workload = self.workload(plan);
+        let number = self.runs_started.saturating_sub(1) as usize;
+        run.own_cost = self.own_costs.get(number).cloned().flatten();
         run.warnings = summary::warnings(&workload, &run, &self.environment);
         run.warnings.append(&mut self.notes);
         run.asserts = summary::assertion::evaluate(&plan.asserts, &run);
@@ -694,5 +736,9 @@ fn not_run(ended: Ended, reason: &str, error: Option<&CreateError>) -> Run {
         warnings: Vec::<WarningRecord>::new(),
         asserts: Vec::new(),
         monitors: Vec::new(),
+        schedule: None,
+        own_cost: None,
+        run_delay_ns: None,
+        suspended: false,
     }
 }

@@ -88,7 +88,7 @@ impl Needs {
         } else {
             run.processes.iter().map(in_process).max_by_key(maps).unwrap_or_default()
         };
-        let flowops: u64 = sum(run, |thread| thread.flowops.len() as u64);
+        let flowops: u64 = sum(run, |thread| thread.counter_rows() as u64);
         let outstanding = sum(run, ThreadPlan::outstanding);
         let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX);
         Needs {
@@ -266,6 +266,7 @@ mod tests {
             instances: threads,
             memsize,
             ioprio: None,
+            rate: None,
             slots: 1,
             flowops: Vec::new(),
             program: Vec::new(),

@@ -13,17 +13,21 @@ mod controller;
 pub mod devices;
 mod filesets;
 mod limits;
+mod own;
+mod pace;
 mod points;
 mod preview;
 mod procflow;
 mod protocol;
 mod threadflow;
+mod trace;
 mod watch;
 
 pub use controller::{ExecError, Options, Outcome, ProcessModel, objections, refusal, run, touches_files};
 pub use limits::{Needs, Tasks};
 pub use preview::{Preview, RunPreview, SetPreview, SharedPreview, SizesPreview, preview};
 pub use procflow::worker;
+pub use trace::TraceOptions;
 
 /// The hidden subcommand that makes our own binary a worker.
 pub const WORKER: &str = "worker-process";

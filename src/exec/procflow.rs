@@ -5,6 +5,7 @@ use super::control::Control;
 use super::points::{Numbers, Stand};
 use super::protocol::{Message, Messenger, Order};
 use super::threadflow::{self, Names, ThreadRun};
+use super::trace::Trace;
 use crate::engine::EngineDef;
 use crate::fileset::Pool;
 use crate::flowop::{OpenSet, Thread};
@@ -27,13 +28,13 @@ const STACK_BYTES: usize = 256 << 10;
 pub(super) fn shape(run: &crate::plan::RunPlan) -> Shape {
     Shape::new(run.processes.iter().flat_map(|process| {
         (0..process.instances).flat_map(move |_| {
-            process.threads.iter().flat_map(|thread| (0..thread.instances).map(move |_| thread.flowops.len()))
+            process.threads.iter().flat_map(|thread| (0..thread.instances).map(move |_| thread.counter_rows()))
         })
     }))
 }
 
 /// Number of the first thread instance of a process instance.
-fn first_thread(run: &crate::plan::RunPlan, process: usize, instance: u32) -> usize {
+pub(super) fn first_thread(run: &crate::plan::RunPlan, process: usize, instance: u32) -> usize {
     let before: u64 = run.processes[..process].iter().map(|p| u64::from(p.instances) * p.thread_count()).sum();
     (before + u64::from(instance) * run.processes[process].thread_count()) as usize
 }
@@ -92,6 +93,19 @@ fn try_run(
                 let stand = Stand { numbers: &numbers, process, thread: t, instance: among };
                 let seed = seed.child("thread").index(t as u64).index(u64::from(i));
                 let (ready, sets, counters) = (ready.clone(), &sets, counters.clone());
+                let trace = match &order.trace {
+                    None => None,
+                    Some(options) => {
+                        let names = thread_plan.flowops.iter().map(|flowop| flowop.name.clone()).collect();
+                        match Trace::new(options, order.number, &process_name, &thread_name, names) {
+                            Ok(trace) => Some(trace),
+                            Err(e) => {
+                                refused = Some(format!("the trace {}: {e}", options.path.display()));
+                                break 'start;
+                            }
+                        }
+                    }
+                };
                 let spawned = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, move || {
                     let mine = counters.thread(number);
                     let run = ThreadRun {
@@ -101,6 +115,10 @@ fn try_run(
                         names: &names,
                         messenger,
                         cpu: Cell::new(0),
+                        delay: Cell::new(0),
+                        waits: true,
+                        trace,
+                        place: [among as u64, u64::from(plan.instances) * u64::from(thread_plan.instances)],
                     };
                     start_thread(order, engine, thread_plan, sets, &run, seed, threads_in_all, stand, ready);
                 });
@@ -142,7 +160,7 @@ fn try_run(
 }
 
 #[allow(clippy::too_many_arguments)]
-fn start_thread(
+pub(super) fn start_thread(
     order: &Order,
     engine: &EngineDef,
     plan: &ThreadPlan,
@@ -154,6 +172,10 @@ fn start_thread(
     ready: mpsc::Sender<Result<(), String>>,
 ) {
     let prepare = || -> Result<_, String> {
+        if plan.is_paced() {
+            // The kernel may let a sleeper lie for 50 us longer, which would count as lag.
+            let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+        }
         if let Some(level) = plan.ioprio {
             process::set_io_priority(level).map_err(|e| format!("ioprio {level}: {e}"))?;
         }
@@ -196,7 +218,7 @@ pub(super) fn used_sets(process: &ProcessPlan) -> BTreeSet<usize> {
 }
 
 /// The file sets, those of which this process uses with their roots open.
-fn open_sets<'r>(
+pub(super) fn open_sets<'r>(
     order: &Order,
     region: &'r Region,
     process: usize,

@@ -1,6 +1,7 @@
 //! What controller and workers say to each other: an [`Order`] on the worker's standard input, and lines of
 //! [`Message`]s on the pipe that is its standard output.
 
+use super::trace::TraceOptions;
 use crate::fileset::{Content, Device, Shape};
 use crate::monitor::Scheduled;
 use crate::plan::RunPlan;
@@ -28,6 +29,7 @@ pub(super) struct Order {
     pub(super) engine: String,
     /// Byte offset of the counters in the region.
     pub(super) counters: usize,
+    pub(super) trace: Option<TraceOptions>,
 }
 
 /// Where a file set is.

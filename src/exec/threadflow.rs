@@ -5,8 +5,10 @@
 //! end of the window) change once in a run.
 
 use super::control::Control;
+use super::pace::Schedule;
 use super::points::Stand;
 use super::protocol::{Message, Messenger};
+use super::trace::Trace;
 use crate::attribute::{Attributes, VariableId};
 use crate::engine::Clock;
 use crate::flowop::{
@@ -18,7 +20,7 @@ use crate::random::stream::{Generator, Seed, below};
 use crate::random::{self, Sampler};
 use crate::record::counters::{Counters, ThreadCounters};
 use crate::record::{Failure, errno_name};
-use crate::sys::clock::thread_cpu;
+use crate::sys::clock::{thread_cpu, thread_run_delay};
 use std::cell::Cell;
 
 /// What a thread asks of the run.
@@ -30,9 +32,33 @@ pub(super) struct ThreadRun<'r> {
     pub(super) messenger: &'r Messenger,
     /// Processor time of the thread when the measurement began.
     pub(super) cpu: Cell<u64>,
+    /// Time that it was ready to run without a processor, by then.
+    pub(super) delay: Cell<u64>,
+    /// The place among the instances of this thread in all process instances, and their number.
+    pub(super) place: [u64; 2],
+    /// False where it is let through wherever it would wait, for a time or for others: only its own cost is of interest.
+    pub(super) waits: bool,
+    /// Where somebody wants to see what it chooses.
+    pub(super) trace: Option<Trace>,
 }
 
 impl ThreadRun<'_> {
+    /// Counts a finished operation; where it has a schedule, also the time from the moment that it was due.
+    #[inline]
+    fn record(&self, index: usize, lag: Option<u64>, latency_ns: u64, moved: Moved) {
+        self.counters.flowops[index].record(latency_ns, moved);
+        if let Some(lag) = lag {
+            self.counters.response(index).record(lag + latency_ns, Moved::NONE);
+        }
+    }
+
+    /// What follows was due at a moment, and begins now.
+    fn begin_due(&self, thread: &mut Thread<'_>, due: u64, now: u64) {
+        let lag = now.saturating_sub(due);
+        thread.lag = Some(lag);
+        self.counters.record_lag(lag);
+    }
+
     /// Looks whether another measurement has begun than the counters are of, at the end of an operation: then they
     /// begin anew. False where that operation started before it, and so counts in none.
     #[inline]
@@ -49,6 +75,7 @@ impl ThreadRun<'_> {
         }
         self.counters.begin(since);
         self.cpu.set(thread_cpu());
+        self.delay.set(thread_run_delay());
         start >= since
     }
 }
@@ -59,10 +86,13 @@ impl RunState for ThreadRun<'_> {
     }
 
     fn pause(&self, clock: &Clock, until: u64) -> bool {
-        self.control.pause(clock, until)
+        if self.waits { self.control.pause(clock, until) } else { !self.is_over(clock) }
     }
 
     fn take_posts(&self, clock: &Clock, point: u32, count: u32) -> bool {
+        if !self.waits {
+            return !self.is_over(clock);
+        }
         self.control.point(point).take(&self.control, clock, count)
     }
 
@@ -71,6 +101,9 @@ impl RunState for ThreadRun<'_> {
     }
 
     fn post(&self, clock: &Clock, point: u32, count: u32, bounded: bool) -> Posted {
+        if !self.waits {
+            return Posted::Done;
+        }
         self.control.point(point).post(&self.control, clock, count, bounded)
     }
 
@@ -79,10 +112,14 @@ impl RunState for ThreadRun<'_> {
     }
 
     fn take_events(&self, clock: &Clock, count: u64) -> Option<Taken> {
-        self.control.take_events(clock, count)
+        let taken = self.control.take_events(clock, count);
+        if let Some(Taken { dropped: dropped @ 1.., .. }) = taken {
+            self.counters.record_dropped(dropped);
+        }
+        taken
     }
 
-    fn await_events(&self, clock: &Clock, taken: Taken) -> bool {
+    fn await_events(&self, clock: &Clock, taken: Taken) -> Option<u64> {
         self.control.await_events(clock, taken)
     }
 
@@ -90,7 +127,14 @@ impl RunState for ThreadRun<'_> {
         self.counters.flowops[index].done()
     }
 
-    fn record_completion(&self, index: usize, start: u64, end: u64, result: &Result<Moved, Broken>) -> bool {
+    fn record_completion(
+        &self,
+        index: usize,
+        lag: Option<u64>,
+        start: u64,
+        end: u64,
+        result: &Result<Moved, Broken>,
+    ) -> bool {
         let counters = &self.counters.flowops[index];
         if end > self.control.window_end() {
             counters.record_in_flight();
@@ -103,7 +147,7 @@ impl RunState for ThreadRun<'_> {
         }
         match result {
             Ok(moved) => {
-                counters.record(end.saturating_sub(start), *moved);
+                self.record(index, lag, end.saturating_sub(start), *moved);
                 self.counters.record_io(*moved, true);
             }
             Err(Broken { errno, moved }) => {
@@ -248,9 +292,19 @@ struct Ending {
 }
 
 /// Repeats the round until there is a reason to end.
-fn repeat(thread: &mut Thread<'_>, steps: &mut [Step], flowops: &mut [Running], run: &ThreadRun<'_>) -> Ending {
+fn repeat(
+    thread: &mut Thread<'_>,
+    steps: &mut [Step],
+    flowops: &mut [Running],
+    mut schedule: Option<Schedule>,
+    run: &ThreadRun<'_>,
+) -> Ending {
     let clock = thread.clock.clone();
     loop {
+        if let Some(schedule) = &mut schedule {
+            let Some([due, now]) = schedule.wait(&clock, run) else { return Ending { end: End::Over, flowop: 0 } };
+            run.begin_due(thread, due, now);
+        }
         match pass(thread, steps, flowops, &clock, run) {
             Ok(true) => {}
             Ok(false) => {
@@ -357,6 +411,9 @@ fn turn(
     if thread.auto_opens > 0 {
         counters.record_auto_opens(std::mem::take(&mut thread.auto_opens));
     }
+    if let (Some(trace), Ok(Turn::Go | Turn::Submit), true) = (&run.trace, &prepared, running.class.is_io()) {
+        trace.note(index, || running.flowop.describe(thread));
+    }
     match prepared {
         Ok(Turn::Go) => {}
         Ok(Turn::Submit) => return submit(thread, running, index, clock, run),
@@ -379,6 +436,9 @@ fn turn(
     }
     let result = running.flowop.execute(thread);
     let end = clock.now();
+    if let Some(due) = thread.due.take() {
+        run.begin_due(thread, due, end);
+    }
     running.flowop.finish(thread, &result);
     // An operation counts when it starts and ends within the window.
     let counts = run.counts(start, end);
@@ -389,9 +449,11 @@ fn turn(
     match result {
         Ok(moved) => {
             if counts {
-                counters.record(end - start, moved);
                 if running.class.is_io() {
+                    run.record(index, thread.lag, end - start, moved);
                     run.counters.record_io(moved, running.class != FlowopClass::Metadata);
+                } else {
+                    counters.record(end - start, moved);
                 }
             }
             Ok(true)
@@ -485,9 +547,16 @@ pub(super) fn live(
     quit: QuitMode,
 ) {
     let messenger = run.messenger;
-    run.counters.start(run.control.wait());
+    let gate = run.control.wait();
+    run.counters.start(gate);
     run.cpu.set(thread_cpu());
-    let Ending { end, flowop } = repeat(thread, steps, flowops, run);
+    run.delay.set(thread_run_delay());
+    let schedule = plan.rate.map(|per_s| Schedule::new(gate, per_s, run.place));
+    if schedule.is_some() || plan.is_paced() && run.control.events_behind(gate).is_some() {
+        // What is done before the first event of the generator is behind nothing.
+        thread.lag = Some(0);
+    }
+    let Ending { end, flowop } = repeat(thread, steps, flowops, schedule, run);
     let now = thread.clock.now();
     // Its processor time since is of the measurement that is on.
     run.counts(now, now);
@@ -530,7 +599,11 @@ pub(super) fn live(
     if let Some(scheduled) = Scheduled::own() {
         run.messenger.send(&Message::Scheduled(scheduled));
     }
-    run.counters.end(now.min(run.control.window_end()), cpu);
+    if let Some(Err(error)) = run.trace.as_ref().map(Trace::finish) {
+        messenger.send(&Message::Warning(format!("the trace of {} is not whole: {error}", run.names.thread)));
+    }
+    let delay = thread_run_delay().saturating_sub(run.delay.get());
+    run.counters.end(now.min(run.control.window_end()), cpu, delay);
 }
 
 #[cfg(test)]

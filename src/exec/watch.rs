@@ -5,12 +5,16 @@ use super::control::Control;
 use super::controller::{ExecError, ProcessModel, Signals, signal_name};
 use super::procflow;
 use super::protocol::{Message, Messenger, Order};
+use crate::attribute::Typed;
 use crate::engine::Clock;
 use crate::event::{Event, Tick};
 use crate::monitor::{Monitors, Reading};
-use crate::plan::{Measure, Period, QuitMode, RunPlan};
+use crate::plan::{Measure, Period, ProcessPlan, QuitMode, RunPlan, ThreadPlan};
 use crate::record::counters::{Counters, Shape, ThreadState};
-use crate::record::{Counts, Ended, Failure, FlowopRecord, Histogram, Interval, IntervalCounts, Run};
+use crate::record::{
+    BUCKETS, Counts, Ended, Failure, FlowopRecord, Histogram, InstanceRecord, Interval, IntervalCounts,
+    IntervalLatency, Run, Schedule,
+};
 use crate::sys::Region;
 use crate::sys::clock::process_cpu;
 use rustix::fd::AsRawFd;
@@ -18,6 +22,7 @@ use std::future::Future;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::io::{BufReader, Lines};
 use tokio::net::unix::pipe;
@@ -32,6 +37,16 @@ const KILL_LIMIT: Duration = Duration::from_secs(1);
 
 /// How long operations may be under way after the window has closed before a word is said about it.
 const DRAIN_SAID: Duration = Duration::from_secs(1);
+
+/// So many histograms are looked through at the end of each interval without being asked for: it takes less than 1 % of a
+/// processor.
+const MOST_HISTOGRAMS: usize = 1_000;
+
+/// Histograms of all instances of a process.
+fn histograms_of(process: &ProcessPlan) -> usize {
+    let of_instance: usize = process.threads.iter().map(|t| t.instances as usize * t.flowops.len()).sum();
+    process.instances as usize * of_instance
+}
 
 /// The worker processes, or the threads that stand for them.
 pub(super) struct Workers {
@@ -183,6 +198,12 @@ pub(super) struct Watch<'r> {
     said_drain: bool,
     /// The workload stops the processes: that is an end as good as the time's.
     stopped: bool,
+    per_process: bool,
+    /// Intervals have percentiles.
+    percentiles: bool,
+    /// How often wlrun was let go on after it was stopped; and how often it was when the measurement began.
+    resumed: Arc<AtomicU64>,
+    resumed_before: u64,
     /// Processor time of each worker when the measurement began.
     cpu_before: Vec<u64>,
     monitors: Monitors,
@@ -203,11 +224,16 @@ pub(super) struct Parts<'r> {
     pub(super) monitors: Monitors,
     pub(super) stepped: bool,
     pub(super) interval_ns: u64,
+    pub(super) resumed: Arc<AtomicU64>,
+    pub(super) per_process: bool,
+    pub(super) percentiles: bool,
 }
 
 impl<'r> Watch<'r> {
     pub(super) fn new(parts: Parts<'r>) -> Self {
-        let Parts { plan, control, counters, shape, lines, workers, monitors, stepped, interval_ns } = parts;
+        let Parts { plan, control, counters, shape, lines, workers, monitors, stepped, interval_ns, resumed, .. } =
+            parts;
+        let histograms: usize = plan.processes.iter().map(histograms_of).sum();
         let &RunPlan { length_ns, warmup_ns, period, lathist, .. } = plan;
         Watch {
             plan,
@@ -236,6 +262,10 @@ impl<'r> Watch<'r> {
             stopped: false,
             cpu_before: Vec::new(),
             monitors,
+            per_process: parts.per_process,
+            percentiles: parts.percentiles || histograms <= MOST_HISTOGRAMS,
+            resumed,
+            resumed_before: 0,
             snapped: false,
             shown: None,
         }
@@ -419,6 +449,7 @@ impl<'r> Watch<'r> {
         let end = self.asked.length_ns.map_or(u64::MAX, |length| start.saturating_add(length));
         self.opened = true;
         self.cpu_before = self.process_cpu();
+        self.resumed_before = self.resumed.load(Relaxed);
         self.control.open(gate, start, end);
         self.begin_ticks(Warm { since: gate, at: gate, io: IntervalCounts::default() }, start);
     }
@@ -431,6 +462,7 @@ impl<'r> Watch<'r> {
         let start = now.saturating_add(asked.warmup_ns);
         let end = asked.length_ns.map_or(u64::MAX, |length| start.saturating_add(length));
         self.cpu_before = self.process_cpu();
+        self.resumed_before = self.resumed.load(Relaxed);
         let since = self.control.window_start();
         let warm = Warm { since, at: now, io: self.io_of(since) };
         self.control.begin(start, end);
@@ -509,9 +541,11 @@ impl<'r> Watch<'r> {
             bytes_read: after.bytes_read.saturating_sub(before.bytes_read),
             bytes_written: after.bytes_written.saturating_sub(before.bytes_written),
             latency_sum_ns: after.latency_sum_ns.saturating_sub(before.latency_sum_ns),
+            latency: None,
         };
         let length = self.asked.warmup_ns;
-        show(Event::Interval(tick_of(true, now + length - start, Some(length), &done, now - warm.at)));
+        let tick = tick_of(true, now + length - start, Some(length), &done, now - warm.at);
+        show(Event::Interval(Tick { lag_ns: self.lag_at(now), ..tick }));
         self.warm = Some(Warm { at: now, io: after, ..warm });
     }
 
@@ -561,16 +595,50 @@ impl<'r> Watch<'r> {
         let at = self.now().min(self.control.window_end()).saturating_sub(start);
         let total = self.totals();
         self.monitors.look();
-        let Some(interval) = self.intervals.add(at, total, &self.monitors) else { return };
+        let lag_ns = self.lag_at(start + at);
+        let buckets = self.buckets();
+        let piece = Piece { lag_ns, buckets, rows: &self.rows, monitors: &self.monitors };
+        let Some(interval) = self.intervals.add(at, total, piece) else { return };
         let length = interval.end_ns - interval.start_ns;
         let mut sum = IntervalCounts::default();
         let io = interval.flowops.iter().zip(&self.rows).filter(|(_, row)| row.io);
         io.for_each(|(counts, _)| sum.merge(counts));
-        show(Event::Interval(tick_of(false, at, self.asked.length_ns, &sum, length)));
+        show(Event::Interval(Tick { lag_ns, ..tick_of(false, at, self.asked.length_ns, &sum, length) }));
         // What ends while the window closes is added to the last interval.
         if let (Some(flowops), [.., whole, _]) = (&self.shown, self.intervals.list.as_slice()) {
             show(Event::Counted { interval: Box::new(whole.clone()), flowops: flowops.clone() });
         }
+    }
+
+    /// Thread instances of the threads that are like this.
+    fn threads_that(&self, like: impl Fn(&ThreadPlan) -> bool) -> impl Iterator<Item = usize> {
+        let thread = move |row: &&Row| like(&self.plan.processes[row.process].threads[row.thread]);
+        self.rows.iter().filter(|row| row.flowop == 0).filter(thread).flat_map(Row::thread_numbers)
+    }
+
+    /// By how much the work is behind its schedule at a moment of the clock: of the threads with one of their own that
+    /// is furthest behind, and of the event generator where threads wait for it. None where there is no schedule.
+    fn lag_at(&self, now: u64) -> Option<u64> {
+        let own = self.threads_that(|thread| thread.rate.is_some()).filter_map(|thread| {
+            let now = self.counters.ended_ns(thread).map_or(now, |ended| ended.min(now));
+            Some(now.saturating_sub(self.counters.next_due_ns(thread)?))
+        });
+        let limited = self.threads_that(ThreadPlan::is_limited).next().is_some();
+        let events = limited.then(|| self.control.events_behind(now)).flatten();
+        own.chain(events).max()
+    }
+
+    /// How the schedule was kept until a moment of the clock.
+    fn schedule(&self, now: u64) -> Option<Schedule> {
+        let lag_end_ns = self.lag_at(now)?;
+        let since = self.control.window_start();
+        let paced = || self.threads_that(ThreadPlan::is_paced).filter(|thread| self.counters.is_of(*thread, since));
+        let most = paced().map(|thread| self.counters.lag_max_ns(thread)).max();
+        Some(Schedule {
+            lag_max_ns: most.unwrap_or(0).max(lag_end_ns),
+            lag_end_ns,
+            dropped_events: paced().map(|thread| self.counters.dropped_events(thread)).sum(),
+        })
     }
 
     /// The threads of a row whose counters are of the measurement that began at `since`.
@@ -589,6 +657,17 @@ impl<'r> Watch<'r> {
     fn totals(&self) -> Vec<IntervalCounts> {
         let since = self.control.window_start();
         self.rows.iter().map(|row| self.row_total(row, since)).collect()
+    }
+
+    /// The operations of each row by bucket until now; none where nobody wants to know.
+    fn buckets(&self) -> Option<Vec<Vec<u64>>> {
+        let since = self.control.window_start();
+        let of = |row: &Row| {
+            let mut sums = vec![0; BUCKETS];
+            self.threads_of(row, since).for_each(|n| self.counters.of(n, row.flowop).add_to_buckets(&mut sums));
+            sums
+        };
+        self.percentiles.then(|| self.rows.iter().map(of).collect())
     }
 
     /// All I/O of the measurement that began at `since`.
@@ -634,6 +713,14 @@ impl<'r> Watch<'r> {
         .sum()
     }
 
+    /// Time that the threads were ready and had no processor; none while one has not said it, or where all say nothing.
+    fn run_delay_ns(&self) -> Option<u64> {
+        let mut threads = 0..self.shape.threads();
+        let ended = threads.clone().all(|thread| self.counters.state(thread) == ThreadState::Ended);
+        let sum = ended.then(|| threads.by_ref().map(|thread| self.counters.run_delay_ns(thread)).sum());
+        sum.filter(|nanos| *nanos > 0 && !self.stepped)
+    }
+
     fn flowops(&self) -> Vec<FlowopRecord> {
         let since = self.control.window_start();
         let row = |row: &Row| {
@@ -643,7 +730,15 @@ impl<'r> Watch<'r> {
             let (mut counts, mut histogram) = (Counts::default(), Histogram::default());
             let threads = self.threads_of(row, since);
             threads.for_each(|n| self.counters.of(n, row.flowop).add_to(&mut counts, &mut histogram));
+            let mut response = Histogram::default();
+            if thread.is_paced() && row.io {
+                let at = thread.flowops.len() + row.flowop;
+                let threads = self.threads_of(row, since);
+                threads.for_each(|n| self.counters.of(n, at).add_to(&mut Counts::default(), &mut response));
+            }
+            let processes = if self.per_process { self.by_process(row, since) } else { Vec::new() };
             FlowopRecord {
+                processes,
                 name: flowop.name.clone(),
                 kind: flowop.kind.clone(),
                 class: flowop.def().class,
@@ -651,12 +746,30 @@ impl<'r> Watch<'r> {
                 thread: thread.name.clone(),
                 instances: u64::from(row.instances) * u64::from(row.threads),
                 left_out: row.instances == 0 || row.left_out,
+                iosize: match flowop.attributes.get("iosize") {
+                    Some(Typed::Number(bytes)) => Some(*bytes),
+                    _ => None,
+                },
+                random: flowop.attributes.flag("random"),
                 direct: flowop.may_be_direct() && thread.opens_direct(flowop.attributes.number("fd")),
                 counts,
                 histogram,
+                response: Some(response).filter(|response| response.count > 0),
             }
         };
         self.rows.iter().map(row).collect()
+    }
+
+    /// What each process instance did of a row.
+    fn by_process(&self, row: &Row, since: u64) -> Vec<InstanceRecord> {
+        let instance = |instance: u32| {
+            let first = row.first + instance as usize * row.per_instance;
+            let (mut counts, mut histogram) = (Counts::default(), Histogram::default());
+            let threads = (first..first + row.threads as usize).filter(|n| self.counters.is_of(*n, since));
+            threads.for_each(|n| self.counters.of(n, row.flowop).add_to(&mut counts, &mut histogram));
+            InstanceRecord { instance, counts, histogram }
+        };
+        (0..row.instances).map(instance).collect()
     }
 
     /// `stats snap`: everything since the measurement began, while it goes on.
@@ -670,10 +783,13 @@ impl<'r> Watch<'r> {
             bytes_read: flowop.counts.bytes_read,
             bytes_written: flowop.counts.bytes_written,
             latency_sum_ns: flowop.histogram.sum_ns,
+            latency: None,
         };
         let mut intervals = self.intervals.clone();
         self.monitors.look_closely();
-        intervals.add(elapsed_ns, flowops.iter().map(total).collect(), &self.monitors);
+        let lag_ns = self.lag_at(self.control.window_start() + elapsed_ns);
+        let piece = Piece { lag_ns, buckets: self.buckets(), rows: &self.rows, monitors: &self.monitors };
+        intervals.add(elapsed_ns, flowops.iter().map(total).collect(), piece);
         self.entry(Ended::Time, None, elapsed_ns, flowops, intervals.list)
     }
 
@@ -694,7 +810,9 @@ impl<'r> Watch<'r> {
             let totals = self.totals();
             // All threads may have come to their end without the window having been closed.
             self.monitors.end();
-            self.intervals.add(elapsed_ns, totals, &self.monitors);
+            let lag_ns = self.lag_at(start + elapsed_ns);
+            let piece = Piece { lag_ns, buckets: self.buckets(), rows: &self.rows, monitors: &self.monitors };
+            self.intervals.add(elapsed_ns, totals, piece);
         }
         let (ended, reason) = match self.ended.take() {
             Some((ended, why)) => (ended, Some(why)),
@@ -746,6 +864,10 @@ impl<'r> Watch<'r> {
             warnings: Vec::new(),
             asserts: Vec::new(),
             monitors: self.monitors.record(),
+            own_cost: None,
+            run_delay_ns: self.run_delay_ns(),
+            suspended: self.opened && self.resumed.load(Relaxed) != self.resumed_before,
+            schedule: self.opened.then(|| self.schedule(self.control.window_start() + elapsed_ns)).flatten(),
         }
     }
 }
@@ -761,6 +883,7 @@ fn tick_of(warmup: bool, elapsed_ns: u64, length_ns: Option<u64>, done: &Interva
         read_per_s: done.bytes_read as f64 / seconds,
         written_per_s: done.bytes_written as f64 / seconds,
         mean_ns: (done.ops > 0).then(|| done.latency_sum_ns as f64 / done.ops as f64),
+        lag_ns: None,
     }
 }
 
@@ -822,8 +945,20 @@ fn rows_of(plan: &RunPlan) -> Vec<Row> {
 struct Intervals {
     list: Vec<Interval>,
     last: Vec<IntervalCounts>,
+    /// By row, all operations by bucket until the last piece's end.
+    last_buckets: Vec<Vec<u64>>,
     /// What the monitors read at the beginning of the last piece, and at its end.
     read: [Reading; 2],
+}
+
+/// What a piece of the window has beside its counts.
+struct Piece<'a> {
+    /// How far the work is behind its schedule at its end.
+    lag_ns: Option<u64>,
+    /// By row, all operations by bucket until its end; none where percentiles of intervals are not taken.
+    buckets: Option<Vec<Vec<u64>>>,
+    rows: &'a [Row],
+    monitors: &'a Monitors,
 }
 
 impl Intervals {
@@ -834,7 +969,8 @@ impl Intervals {
 
     /// Adds the piece up to `at` (since the gate), by then `totals` had been done and the monitors had been read. None
     /// where it has no length.
-    fn add(&mut self, at: u64, totals: Vec<IntervalCounts>, monitors: &Monitors) -> Option<&Interval> {
+    fn add(&mut self, at: u64, totals: Vec<IntervalCounts>, piece: Piece<'_>) -> Option<&Interval> {
+        let Piece { lag_ns, buckets, rows, monitors } = piece;
         let start_ns = self.list.last().map_or(0, |interval| interval.end_ns);
         if at <= start_ns {
             // What was counted since belongs to the piece that ended at this very moment.
@@ -849,7 +985,7 @@ impl Intervals {
             return None;
         }
         self.last.resize(totals.len(), IntervalCounts::default());
-        let flowops = totals
+        let mut flowops: Vec<IntervalCounts> = totals
             .iter()
             .zip(&self.last)
             .map(|(total, before)| {
@@ -862,7 +998,22 @@ impl Intervals {
         self.read.swap(0, 1);
         self.read[1] = monitors.last().clone();
         let monitors = monitors.between(&self.read[0], &self.read[1]);
-        self.list.push(Interval { start_ns, end_ns: at, flowops, monitors });
+        let mut latency = None;
+        if let Some(buckets) = buckets {
+            self.last_buckets.resize(buckets.len(), vec![0; BUCKETS]);
+            let mut all = vec![0; BUCKETS];
+            for (at, row) in rows.iter().enumerate() {
+                let both = buckets[at].iter().zip(&self.last_buckets[at]);
+                let done: Vec<u64> = both.map(|(now, before)| now.saturating_sub(*before)).collect();
+                if row.io {
+                    all.iter_mut().zip(&done).for_each(|(all, done)| *all += done);
+                }
+                flowops[at].latency = IntervalLatency::of(done);
+            }
+            latency = IntervalLatency::of(all);
+            self.last_buckets = buckets;
+        }
+        self.list.push(Interval { start_ns, end_ns: at, flowops, monitors, latency, lag_ns });
         self.list.last()
     }
 }

@@ -238,6 +238,11 @@ impl FlowopDef {
     pub fn attributes(&self) -> impl Iterator<Item = &'static AttributeDef> {
         attributes::COMMON.iter().chain(self.attributes.iter().copied().flatten())
     }
+
+    /// True where it holds its thread back to the event generator's rate: what the thread does has a schedule.
+    pub fn is_limiter(&self) -> bool {
+        [&bwlimit::DEF, &eventlimit::DEF, &iopslimit::DEF, &opslimit::DEF].iter().any(|def| def.name == self.name)
+    }
 }
 
 impl std::fmt::Debug for FlowopDef {

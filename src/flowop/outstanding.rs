@@ -26,6 +26,7 @@ struct Submitted {
     operation: Operation,
     file: Option<FileRef>,
     start_ns: u64,
+    lag: Option<u64>,
 }
 
 /// A place in the table. Its memory stays with it while nothing is under way, and is used again.
@@ -132,7 +133,7 @@ impl Thread<'_> {
         let tag = free.pop().expect("made ready");
         let place = &mut places[tag as usize];
         let buffer = place.buffer.take().expect("made ready");
-        place.submitted = Some(Submitted { operation, file, start_ns: self.submitted_ns });
+        place.submitted = Some(Submitted { operation, file, start_ns: self.submitted_ns, lag: self.lag });
         let Operation { way, offset, len, .. } = operation;
         jobs.push(Job { tag, way, fd, offset, len, buffer });
         self.engine.submit(jobs);
@@ -157,14 +158,14 @@ impl Thread<'_> {
         let Done { tag, buffer, end_ns, moved, error } = done;
         let place = &mut self.outstanding.places[tag as usize];
         place.buffer = Some(buffer);
-        let Some(Submitted { operation, file, start_ns }) = place.submitted.take() else { return };
+        let Some(Submitted { operation, file, start_ns, lag }) = place.submitted.take() else { return };
         self.outstanding.free.push(tag);
         let moved = match operation.way {
             Way::Read => Moved::read(moved),
             Way::Write => Moved::written(moved),
         };
         let result = error.map_or(Ok(moved), |errno| Err(Broken { errno: Some(errno), moved }));
-        let counted = self.run.record_completion(operation.flowop, start_ns, end_ns, &result);
+        let counted = self.run.record_completion(operation.flowop, lag, start_ns, end_ns, &result);
         if let (true, Some(errno), None) = (counted, error, &self.outstanding.lost) {
             self.outstanding.lost = Some(self.lose(operation, file, errno));
         }

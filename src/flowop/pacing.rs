@@ -72,12 +72,15 @@ impl Flowop for Limiter {
         self.taken = thread.run.take_events(&thread.clock, due - self.used);
         // What is done without a rate is free: a rate that is set later asks nothing for it.
         self.used = due;
+        if self.taken.is_none() {
+            thread.lag = None;
+        }
         Ok(if self.taken.is_some() { Turn::Go } else { Turn::Quiet })
     }
 
     fn execute(&mut self, thread: &mut Thread<'_>) -> Result<Moved, Broken> {
         if let Some(taken) = self.taken.take() {
-            thread.run.await_events(&thread.clock, taken);
+            thread.due = thread.run.await_events(&thread.clock, taken);
         }
         Ok(Moved::NONE)
     }

@@ -77,10 +77,10 @@ impl RunState for TestRun {
         self.said.borrow_mut().push(text.to_owned());
     }
     fn take_events(&self, clock: &Clock, count: u64) -> Option<Taken> {
-        self.event_ns.map(|ns| Taken { count, from: clock.now() + ns * count, rate: 0 })
+        self.event_ns.map(|ns| Taken { count, from: clock.now() + ns * count, rate: 0, dropped: 0 })
     }
-    fn await_events(&self, clock: &Clock, taken: Taken) -> bool {
-        self.pause(clock, taken.from)
+    fn await_events(&self, clock: &Clock, taken: Taken) -> Option<u64> {
+        self.pause(clock, taken.from).then_some(taken.from)
     }
     fn flowop(&self, _: usize) -> (u64, Moved) {
         self.flowop
@@ -88,7 +88,14 @@ impl RunState for TestRun {
     fn flowop_since_gate(&self, _: usize) -> (u64, Moved) {
         self.flowop
     }
-    fn record_completion(&self, index: usize, start: u64, end: u64, result: &Result<Moved, Broken>) -> bool {
+    fn record_completion(
+        &self,
+        index: usize,
+        _: Option<u64>,
+        start: u64,
+        end: u64,
+        result: &Result<Moved, Broken>,
+    ) -> bool {
         let within = end <= self.end_ns;
         if within {
             self.completed.borrow_mut().push((index, start, end, *result));

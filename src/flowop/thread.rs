@@ -148,6 +148,8 @@ pub struct Taken {
     pub from: u64,
     /// Which setting of the rate they are of.
     pub rate: u32,
+    /// Older events that nobody took in time and nobody gets any more, found when these were taken.
+    pub dropped: u64,
 }
 
 /// What came of a post.
@@ -177,13 +179,22 @@ pub trait RunState {
     fn say(&self, text: &str);
     /// Takes `count` events of the event generator, for later. None where no rate is set.
     fn take_events(&self, clock: &Clock, count: u64) -> Option<Taken>;
-    /// Waits for events that were taken; false where the run was over before.
-    fn await_events(&self, clock: &Clock, taken: Taken) -> bool;
+    /// Waits for events that were taken; the moment from which they could be used, and none where the run was over
+    /// before.
+    fn await_events(&self, clock: &Clock, taken: Taken) -> Option<u64>;
     /// Operations and bytes of one flowop of this thread, since the measurement began.
     fn flowop(&self, index: usize) -> (u64, Moved);
     /// Counts an operation that a flowop of this thread had submitted, with when it was and when it ended, in nanoseconds
-    /// of the thread's clock; false where that is not within the measured window.
-    fn record_completion(&self, index: usize, start: u64, end: u64, result: &Result<Moved, Broken>) -> bool;
+    /// of the thread's clock; false where that is not within the measured window. `lag` is that of the thread when it was
+    /// submitted.
+    fn record_completion(
+        &self,
+        index: usize,
+        lag: Option<u64>,
+        start: u64,
+        end: u64,
+        result: &Result<Moved, Broken>,
+    ) -> bool;
     /// I/O operations and bytes of all threads of all processes, since the measurement began.
     fn all_io(&self) -> (u64, u64);
     /// Operations and bytes of one flowop of this thread, since the gate: a new measurement does not set it back.
@@ -239,6 +250,10 @@ pub struct Thread<'r> {
     pub auto_opens: u64,
     /// When the operation that is submitted now began; the threadflow sets it.
     pub submitted_ns: u64,
+    /// The moment that the schedule had for what follows; who has waited for it says so, and the threadflow takes it.
+    pub due: Option<u64>,
+    /// By how many nanoseconds what is done now is behind its schedule; none where there is no schedule.
+    pub lag: Option<u64>,
     /// Operations that were submitted and are not booked yet.
     pub(super) outstanding: Outstanding,
     slots: Vec<Slot>,
@@ -277,6 +292,8 @@ impl<'r> Thread<'r> {
             memory: AlignedBuffer::new(0)?,
             auto_opens: 0,
             submitted_ns: 0,
+            due: None,
+            lag: None,
             outstanding: Outstanding::new(seed.child("submitted").generator()),
             slots: vec![Slot::default(); slots.max(ROTATION + 1)],
             changes: vec![0; slots.max(ROTATION + 1)],

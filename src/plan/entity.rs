@@ -142,6 +142,12 @@ pub static THREAD: Entity = Entity {
         )
         .or(0),
         AttributeDef::new("ioprio", Kind::Count(0, 7), "best-effort I/O priority, 0 is first"),
+        AttributeDef::new(
+            "rate",
+            Kind::Count(0, 1_000_000_000),
+            "rounds per second of each thread instance, begun on schedule; 0 is one after the other",
+        )
+        .or(0),
     ],
     idle: &[
         ("useism", "the buffer is plain memory; shared segments have no use here"),

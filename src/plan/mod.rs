@@ -246,6 +246,9 @@ pub struct ThreadPlan {
     pub memsize: u64,
     /// Best-effort I/O priority, 0 to 7; none leaves it alone.
     pub ioprio: Option<u8>,
+    /// Rounds per second of each thread instance; none for one after the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<u64>,
     /// Number of descriptor slots that its flowops name.
     pub slots: u32,
     /// What it repeats; those within composite flowops stand where they are used.
@@ -286,6 +289,22 @@ impl ThreadPlan {
             }
         }
         !openers.is_empty() && openers.iter().all(|f| f.attributes.flag("directio"))
+    }
+
+    /// True where what it does may have a schedule: its own, or that of the event generator. Then each of its flowops has
+    /// a second row of counters, for response times, behind those of all its flowops.
+    pub fn is_paced(&self) -> bool {
+        self.rate.is_some() || self.is_limited()
+    }
+
+    /// True where one of its flowops holds it back to the event generator's rate.
+    pub fn is_limited(&self) -> bool {
+        self.flowops.iter().any(|flowop| flowop.def().is_limiter())
+    }
+
+    /// Rows of counters of each thread instance.
+    pub fn counter_rows(&self) -> usize {
+        self.flowops.len() * if self.is_paced() { 2 } else { 1 }
     }
 
     /// Most operations that it may have under way beside itself; 0 where no flowop submits any.

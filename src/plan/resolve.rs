@@ -944,6 +944,7 @@ impl<'a> Resolver<'a, '_> {
                 Some(Typed::Number(n)) => Some(*n as u8),
                 _ => None,
             },
+            rate: Some(attributes.number("rate")).filter(|rate| *rate > 0),
             slots,
             flowops,
             program,

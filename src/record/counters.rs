@@ -19,6 +19,13 @@ const STATE: usize = 4;
 const DATA_OPS: usize = 5;
 /// One more than the start of the measurement that the counters are of; 0 while there is none.
 const SINCE: usize = 6;
+/// The most that the thread was behind its schedule.
+const LAG_MAX: usize = 7;
+/// When the next round of a thread with a schedule of its own is due, on its clock; 0 without one.
+const NEXT_DUE: usize = 8;
+/// Events that came too long ago to be given to anybody, as this thread found.
+const DROPPED: usize = 9;
+const DELAY_NS: usize = 10;
 
 /// Words of a flowop before its histogram.
 const FLOWOP_WORDS: usize = 24;
@@ -161,9 +168,29 @@ impl<'r> Counters<'r> {
         self.thread_words(thread)[CPU_NS].load(Relaxed)
     }
 
+    /// Time that a thread was ready within the run and had no processor, in nanoseconds; 0 until it has ended.
+    pub fn run_delay_ns(&self, thread: usize) -> u64 {
+        self.thread_words(thread)[DELAY_NS].load(Relaxed)
+    }
+
     /// When a thread came to its end, on its clock; none where it has not.
     pub fn ended_ns(&self, thread: usize) -> Option<u64> {
         (self.state(thread) == ThreadState::Ended).then(|| self.thread_words(thread)[ENDED_NS].load(Relaxed))
+    }
+
+    /// The most that a thread was behind its schedule, in nanoseconds.
+    pub fn lag_max_ns(&self, thread: usize) -> u64 {
+        self.thread_words(thread)[LAG_MAX].load(Relaxed)
+    }
+
+    /// When the next round of a thread is due, on its clock; none where it has no schedule of its own.
+    pub fn next_due_ns(&self, thread: usize) -> Option<u64> {
+        Some(self.thread_words(thread)[NEXT_DUE].load(Relaxed)).filter(|due| *due > 0)
+    }
+
+    /// Events of the generator that came too long ago to be given to anybody, as a thread found.
+    pub fn dropped_events(&self, thread: usize) -> u64 {
+        self.thread_words(thread)[DROPPED].load(Relaxed)
     }
 
     /// Where a thread stands.
@@ -288,6 +315,18 @@ impl FlowopCounters<'_> {
         counts.latency_sum_ns += self.words[SUM].load(Relaxed);
     }
 
+    /// Adds the operations until now to sums by bucket, [`histogram::BUCKETS`] of them.
+    pub fn add_to_buckets(&self, sums: &mut [u64]) {
+        if self.words[OPS].load(Relaxed) == 0 {
+            return;
+        }
+        // Outside min and max every bucket is zero: those pages are not read, for reading would make them.
+        let first = histogram::bucket(self.words[MIN].load(Relaxed).saturating_sub(1));
+        let last = histogram::bucket(self.words[MAX].load(Relaxed)).max(first);
+        let pairs = sums[first..=last].iter_mut().zip(&self.buckets[first..=last]);
+        pairs.for_each(|(sum, word)| *sum += word.load(Relaxed));
+    }
+
     /// Adds everything to a record's sums.
     pub fn add_to(&self, counts: &mut Counts, histogram: &mut Histogram) {
         let load = |word: usize| self.words[word].load(Relaxed);
@@ -352,6 +391,32 @@ impl ThreadCounters<'_> {
         add(&self.words[IO_BYTES], moved.read + moved.written);
     }
 
+    /// The row of response times of a flowop of a thread that is paced.
+    #[inline]
+    pub fn response(&self, index: usize) -> &FlowopCounters<'_> {
+        &self.flowops[self.flowops.len() / 2 + index]
+    }
+
+    /// The thread is so much behind its schedule.
+    #[inline]
+    pub fn record_lag(&self, nanos: u64) {
+        if nanos > self.words[LAG_MAX].load(Relaxed) {
+            self.words[LAG_MAX].store(nanos, Relaxed);
+        }
+    }
+
+    /// The thread's next round is due at a moment of its clock.
+    #[inline]
+    pub fn next_due(&self, at_ns: u64) {
+        self.words[NEXT_DUE].store(at_ns.max(1), Relaxed);
+    }
+
+    /// Counts events that nobody gets any more.
+    #[cold]
+    pub fn record_dropped(&self, events: u64) {
+        add(&self.words[DROPPED], events);
+    }
+
     /// What this thread has done since the gate.
     #[inline]
     pub fn own_io(&self) -> OwnIo {
@@ -395,14 +460,16 @@ impl ThreadCounters<'_> {
             before.set(self.flowop_since_gate(index));
             self.flowops[index].clear();
         }
-        [IO_OPS, IO_BYTES, DATA_OPS].into_iter().for_each(|word| self.words[word].store(0, Relaxed));
+        [IO_OPS, IO_BYTES, DATA_OPS, LAG_MAX, DROPPED].into_iter().for_each(|word| self.words[word].store(0, Relaxed));
         self.since.set(since);
         // Whoever sees the new start sees the zeros too.
         self.words[SINCE].store(since.wrapping_add(1), Release);
     }
 
-    /// The thread has come to its end, at a time of its clock, after so much processor time within the run.
-    pub fn end(&self, at_ns: u64, cpu_ns: u64) {
+    /// The thread has come to its end, at a time of its clock, after so much processor time within the run, and so much
+    /// time that it was ready without a processor.
+    pub fn end(&self, at_ns: u64, cpu_ns: u64, delay_ns: u64) {
+        self.words[DELAY_NS].store(delay_ns, Relaxed);
         self.words[ENDED_NS].store(at_ns, Relaxed);
         self.words[CPU_NS].store(cpu_ns, Relaxed);
         self.words[STATE].store(ThreadState::Ended as u64, Release);
@@ -441,8 +508,8 @@ mod tests {
         [&one, &two].into_iter().for_each(|thread| thread.start(7));
         assert_eq!((counters.all_io(7), counters.all_io(8)), ((2, 12), (0, 0)));
         assert_eq!(counters.ended_ns(1), None);
-        two.end(99, 3);
-        assert_eq!((counters.ended_ns(1), counters.cpu_ns(1)), (Some(99), 3));
+        two.end(99, 3, 2);
+        assert_eq!((counters.ended_ns(1), counters.cpu_ns(1), counters.run_delay_ns(1)), (Some(99), 3, 2));
         counters.clear();
         assert_eq!(read(counters.of(1, 0)), Default::default());
         assert_eq!(counters.state(1), ThreadState::Absent);
@@ -487,6 +554,22 @@ mod tests {
         assert_eq!(read(counters).1.percentile_ns(100.0), Some(1_000));
     }
 
+    /// A thousand threads of twelve flowops, each of which has calls of any time from a microsecond to a minute.
+    #[test]
+    fn the_memory_of_a_thousand_threads_is_bounded() {
+        const PAGE: usize = 4096;
+        let shape = Shape::new(vec![12; 1000]);
+        let touched = |flowop: usize| {
+            let byte = |nanos| (shape.histogram_offset(flowop) + histogram::bucket(nanos) * 8) / PAGE;
+            byte(60_000_000_000) + 1 - byte(1_000)
+        };
+        let histograms: usize = (0..12_000).map(touched).sum::<usize>() * PAGE;
+        let all = histograms + shape.histogram_offset(0);
+        assert!(all < 400_000_000, "{all}");
+        // What nobody touches has addresses only.
+        assert!(shape.bytes() < 480_000_000, "{}", shape.bytes());
+    }
+
     #[test]
     fn errors_are_counted_by_kind_and_none_is_lost() {
         let shape = Shape::new([1]);
@@ -516,6 +599,10 @@ mod tests {
             }
             let (counts, histogram) = read(counters);
             prop_assert_eq!(counts.ops, latencies.len() as u64);
+            let mut sums = vec![0; histogram::BUCKETS];
+            counters.add_to_buckets(&mut sums);
+            sums.truncate(expected.buckets.len());
+            prop_assert_eq!(&sums, &expected.buckets);
             prop_assert_eq!(histogram, expected);
         }
     }

@@ -33,6 +33,9 @@ pub struct Environment {
     /// The files of the workload that are block devices.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<DeviceRecord>,
+    /// A mount point of /etc/fstab above the target on which nothing is mounted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unmounted: Option<String>,
     /// The command line.
     pub command: Vec<String>,
     /// How the clock of the first processor is governed, `performance`.
@@ -142,6 +145,8 @@ impl Environment {
             environment.target = Some(target.display().to_string());
             environment.free_bytes = rustix::fs::statvfs(target).ok().map(|s| s.f_bavail * s.f_frsize);
             if let Some(mount) = mounts.of(&resolved(target)) {
+                let fstab = std::fs::read_to_string("/etc/fstab").unwrap_or_default();
+                environment.unmounted = unmounted(&fstab, &mount.point, target);
                 environment.fs_type = Some(mount.fs_type.clone());
                 environment.fs_source = Some(mount.source.clone());
                 environment.mount_point = Some(mount.point.clone());
@@ -196,9 +201,30 @@ fn field(path: &str, name: &str) -> Option<String> {
     })
 }
 
+/// The mount point of fstab that is above a path and below the mount that holds it: nothing is mounted there.
+fn unmounted(fstab: &str, holder: &str, path: &Path) -> Option<String> {
+    let lines = fstab.lines().filter(|line| !line.trim_start().starts_with('#'));
+    let points = lines.filter_map(|line| line.split_ascii_whitespace().nth(1)).map(super::mounts::unescape);
+    // A path that is no deeper than the holder's is the holder, or above it.
+    let open = points.filter(|point| path.starts_with(point) && Path::new(point) != Path::new(holder));
+    open.filter(|point| Path::new(point).starts_with(holder)).max_by_key(String::len)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mount_point_of_fstab_without_a_mount_is_found() {
+        let fstab = "# /dev/sdz /mnt/nfs ext4\n/dev/sda1 / ext4 defaults 0 1\nsrv:/e /mnt/nfs/ nfs4 noauto 0 0\n\
+                     srv:/f /mnt/a\\040b nfs4 defaults\n/dev/sdb none swap sw 0 0\n";
+        let of = |holder: &str, path: &str| unmounted(fstab, holder, Path::new(path));
+        assert_eq!(of("/", "/mnt/nfs/bench").as_deref(), Some("/mnt/nfs/"));
+        assert_eq!(of("/mnt/nfs", "/mnt/nfs/bench"), None, "it is mounted");
+        assert_eq!(of("/mnt/nfs/bench", "/mnt/nfs/bench"), None, "another is mounted below it");
+        assert_eq!(of("/", "/mnt/a b/x").as_deref(), Some("/mnt/a b"));
+        assert_eq!((of("/", "/home"), of("/", "/mnt/nfsx")), (None, None));
+    }
 
     #[test]
     fn this_machine_has_a_kernel_memory_and_a_root() {

@@ -272,6 +272,18 @@ mod tests {
     }
 
     #[test]
+    fn each_bucket_up_to_an_hour_is_within_one_per_cent_of_all_in_it() {
+        let hour = bucket(3_600_000_000_000);
+        assert!(hour < BUCKETS - 1);
+        for at in 1..=hour {
+            let (low, high) = (lowest(at), lowest(at + 1) - 1);
+            assert_eq!((bucket(low), bucket(high)), (at, at));
+            let shown = low + (high + 1 - low) / 2;
+            assert!((shown - low) * 100 <= low && high.abs_diff(shown) * 100 <= high, "{low} to {high} as {shown}");
+        }
+    }
+
+    #[test]
     fn hours_do_not_saturate_silently() {
         let h = of(&[10, 4 * LONGEST_NS]);
         assert_eq!(h.max_ns, 4 * LONGEST_NS);

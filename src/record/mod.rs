@@ -140,6 +140,66 @@ pub struct Run {
     /// What the kernel counted meanwhile, in the order of the list of monitors; empty where the window did not begin.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub monitors: Vec<MonitorRecord>,
+    /// Where threads have a schedule (`rate`, an event generator): how it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<Schedule>,
+    /// What wlrun itself costs; none where it was not measured, as on an engine that makes no calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_cost: Option<OwnCost>,
+    /// Time that the threads were ready to run and had no processor, all together; none where the kernel does not count it
+    /// or threads were still at work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_delay_ns: Option<u64>,
+    /// True where wlrun was stopped and let go on while it measured (Ctrl-Z, SIGSTOP): the time in between is in the figures.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub suspended: bool,
+}
+
+/// What wlrun itself costs on this machine, measured on the engine `null` before the run.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct OwnCost {
+    /// One reading of the clock; there are two for each operation.
+    pub clock_ns: u64,
+    /// The least step between two readings that differ.
+    pub clock_step_ns: u64,
+    /// The kernel's source of time, `tsc`.
+    pub clocksource: Option<String>,
+    /// Of each thread, one instance alone.
+    pub threads: Vec<ThreadCost>,
+}
+
+/// What wlrun costs in one thread.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ThreadCost {
+    /// As the workload calls it.
+    pub process: String,
+    /// As the workload calls it.
+    pub thread: String,
+    /// Processor time for each I/O operation, without the call itself.
+    pub ns_per_op: u64,
+}
+
+impl OwnCost {
+    /// That of the thread that has a flowop.
+    pub fn of(&self, flowop: &FlowopRecord) -> Option<u64> {
+        let mine = |cost: &&ThreadCost| cost.process == flowop.process && cost.thread == flowop.thread;
+        self.threads.iter().find(mine).map(|cost| cost.ns_per_op)
+    }
+}
+
+/// How well threads kept their schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Schedule {
+    /// The most that anything began after it was due.
+    pub lag_max_ns: u64,
+    /// How long before the end the oldest round or event was due that had not begun.
+    pub lag_end_ns: u64,
+    /// Events that came so long before anybody was ready for them that they were dropped: what they stand for was
+    /// never done, and no figure has it.
+    pub dropped_events: u64,
 }
 
 /// What became of an `assert`.
@@ -218,12 +278,37 @@ pub struct FlowopRecord {
     pub thread: String,
     /// Number of thread instances that ran it.
     pub instances: u64,
+    /// Bytes of each of its requests, where they are always the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iosize: Option<u64>,
+    /// True where it reads or writes at random offsets.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub random: bool,
     /// True where its slot's files are opened with O_DIRECT: its data does not come from the page cache.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub direct: bool,
     /// True where the workload leaves it out of this run: its process has no instance, or its weight in a mix is 0.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub left_out: bool,
+    #[serde(flatten)]
+    #[allow(missing_docs)]
+    pub counts: Counts,
+    /// Of completed operations: the time of the call.
+    pub histogram: Histogram,
+    /// What each process instance did of it, where that was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<InstanceRecord>,
+    /// Of those that had a schedule: the time from the moment that they were due.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response: Option<Histogram>,
+}
+
+/// What one process instance did of a flowop.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct InstanceRecord {
+    /// From 0.
+    pub instance: u32,
     #[serde(flatten)]
     #[allow(missing_docs)]
     pub counts: Counts,
@@ -284,6 +369,12 @@ pub struct Interval {
     /// What the kernel counted meanwhile, in the order of [`Run::monitors`]; what did not change is left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub monitors: Vec<MonitorInterval>,
+    /// Of all I/O operations; none where percentiles of intervals were not taken, or there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<IntervalLatency>,
+    /// By how much the work was behind its schedule at the end; none where there is no schedule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lag_ns: Option<u64>,
 }
 
 /// What one flowop did within an interval.
@@ -298,6 +389,32 @@ pub struct IntervalCounts {
     pub bytes_written: u64,
     /// Sum of the operations' latencies.
     pub latency_sum_ns: u64,
+    /// None where percentiles of intervals were not taken, or no operation finished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<IntervalLatency>,
+}
+
+/// Latencies of the operations that finished within an interval, in nanoseconds, within 0.4 %.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct IntervalLatency {
+    /// What half of the operations did not exceed.
+    pub p50_ns: u64,
+    /// What 99 % of the operations did not exceed.
+    pub p99_ns: u64,
+    /// The greatest.
+    pub max_ns: u64,
+}
+
+impl IntervalLatency {
+    /// Of operations by bucket; none where there is none.
+    pub fn of(buckets: Vec<u64>) -> Option<Self> {
+        let count = buckets.iter().sum();
+        let histogram = Histogram { count, max_ns: u64::MAX, buckets, ..Histogram::default() };
+        let at = |percent| histogram.percentile_ns(percent);
+        (count > 0).then_some(())?;
+        Some(IntervalLatency { p50_ns: at(50.0)?, p99_ns: at(99.0)?, max_ns: at(100.0)? })
+    }
 }
 
 impl IntervalCounts {

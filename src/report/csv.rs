@@ -81,7 +81,8 @@ pub(super) fn render(record: &RunRecord) -> String {
 
 /// A row, for its columns.
 fn columns() -> Row {
-    let nothing = Figures { counts: Default::default(), ops_per_s: 0.0, bytes_per_s: 0.0, latency: None };
+    let nothing =
+        Figures { counts: Default::default(), ops_per_s: 0.0, bytes_per_s: 0.0, latency: None, response: None };
     let place = place(0, None).into_iter();
     let figures = figures_of(&nothing);
     place

@@ -8,7 +8,8 @@ use crate::summary::{IntervalFigures, Summary, rate};
 pub(super) fn render(record: &RunRecord) -> String {
     let nothing =
         IntervalFigures { counts: Default::default(), ops_per_s: 0.0, bytes_per_s: 0.0, latency_mean_ns: None };
-    let no_time = Interval { start_ns: 0, end_ns: 0, flowops: Vec::new(), monitors: Vec::new() };
+    let no_time =
+        Interval { start_ns: 0, end_ns: 0, flowops: Vec::new(), monitors: Vec::new(), latency: None, lag_ns: None };
     let mut table = Table::new(row(place(0, None), &no_time, &nothing));
     for (at, (run, summary)) in record.runs.iter().zip(Summary::of(record).runs).enumerate() {
         for (interval, figures) in run.intervals.iter().zip(&summary.intervals) {

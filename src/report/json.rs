@@ -88,6 +88,13 @@ fn add_to_flowop(flowop: &mut Map<String, Value>, figures: &Figures) {
     insert_after(flowop, "ops", "ops_per_s", rate(figures.ops_per_s));
     insert_after(flowop, "bytes_written", "bytes_per_s", rate(figures.bytes_per_s));
     insert_after(flowop, "errors", "latency_ns", latency(figures.latency.as_ref()));
+    for instance in entries_of(flowop, "processes") {
+        let histogram = serde_json::from_value(instance["histogram"].clone()).ok();
+        insert_after(instance, "errors", "latency_ns", latency(histogram.as_ref().and_then(Latency::of).as_ref()));
+    }
+    if figures.response.is_some() {
+        insert_after(flowop, "latency_ns", "response_ns", latency(figures.response.as_ref()));
+    }
 }
 
 fn add_figures(flowop: &mut Map<String, Value>, figures: &IntervalFigures) {
@@ -98,7 +105,7 @@ fn add_figures(flowop: &mut Map<String, Value>, figures: &IntervalFigures) {
 
 fn total(total: &Total) -> Value {
     let counts = &total.figures.counts;
-    json!({
+    let mut value = json!({
         "ops": counts.ops,
         "ops_per_s": rate(total.figures.ops_per_s),
         "reads_per_s": rate(total.reads_per_s),
@@ -113,7 +120,11 @@ fn total(total: &Total) -> Value {
         "errors": counts.error_count(),
         "cpu_ns_per_op": total.cpu_ns_per_op.map(whole),
         "latency_ns": latency(total.figures.latency.as_ref()),
-    })
+    });
+    if let Some(response) = &total.figures.response {
+        value["response_ns"] = latency(Some(response));
+    }
+    value
 }
 
 fn latency(latency: Option<&Latency>) -> Value {
@@ -155,8 +166,9 @@ fn entries_of<'a>(object: &'a mut Map<String, Value>, key: &str) -> impl Iterato
 mod tests {
     use super::*;
     use crate::record::{
-        AssertRecord, Counts, Ended, Environment, Failure, Figure, FlowopClass, FlowopRecord, Histogram, Interval,
-        IntervalCounts, Level, MonitorInterval, MonitorRecord, NotBegun, WarningRecord, WorkloadRecord,
+        AssertRecord, Counts, Ended, Environment, Failure, Figure, FlowopClass, FlowopRecord, Histogram,
+        InstanceRecord, Interval, IntervalCounts, IntervalLatency, Level, MonitorInterval, MonitorRecord, NotBegun,
+        OwnCost, Schedule, ThreadCost, WarningRecord, WorkloadRecord,
     };
     use crate::summary::sample::{idle, sample};
     use crate::summary::{METRICS, Summary};
@@ -589,8 +601,16 @@ mod tests {
                 process,
                 thread,
                 instances,
+                iosize: (instances % 7 == 1).then_some(instances),
+                random: instances % 4 == 1,
                 direct: instances % 2 == 1,
                 left_out: instances % 3 == 1,
+                processes: if instances % 3 == 2 {
+                    vec![InstanceRecord { instance: 1, counts: counts.clone(), histogram: histogram.clone() }]
+                } else {
+                    Vec::new()
+                },
+                response: (instances % 5 == 1).then(|| histogram.clone()),
                 counts,
                 histogram,
             },
@@ -601,10 +621,13 @@ mod tests {
         let number = || 0u64..1 << 58;
         let part =
             (number(), number(), number(), number()).prop_map(|(ops, bytes_read, bytes_written, latency_sum_ns)| {
-                IntervalCounts { ops, bytes_read, bytes_written, latency_sum_ns }
+                let latency = IntervalLatency { p50_ns: ops, p99_ns: bytes_read, max_ns: latency_sum_ns };
+                let latency = Some(latency).filter(|_| ops % 2 == 1);
+                IntervalCounts { ops, bytes_read, bytes_written, latency_sum_ns, latency }
             });
-        (any::<u64>(), any::<u64>(), prop::collection::vec(part, flowops))
-            .prop_map(|(start_ns, end_ns, flowops)| Interval { start_ns, end_ns, flowops, monitors: seen(end_ns).1 })
+        (any::<u64>(), any::<u64>(), prop::collection::vec(part, flowops)).prop_map(|(start_ns, end_ns, flowops)| {
+            Interval { start_ns, end_ns, flowops, latency: None, lag_ns: Some(end_ns), monitors: seen(end_ns).1 }
+        })
     }
 
     fn failure() -> impl Strategy<Value = Failure> {
@@ -702,6 +725,14 @@ mod tests {
                         .collect(),
                     asserts,
                     monitors: seen(cpu_ns).0,
+                    own_cost: requested_ns.map(|clock_ns| OwnCost {
+                        clock_ns,
+                        threads: vec![ThreadCost { process: "p".into(), thread: "t".into(), ns_per_op: elapsed_ns }],
+                        ..OwnCost::default()
+                    }),
+                    run_delay_ns: requested_ns,
+                    suspended: cpu_ns % 5 == 1,
+                    schedule: requested_ns.map(|lag_max_ns| Schedule { lag_max_ns, lag_end_ns: 1, dropped_events: 2 }),
                 },
             )
     }

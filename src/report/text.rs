@@ -22,8 +22,24 @@ pub(super) fn render(record: &RunRecord) -> String {
         }
         block(&mut out, run, &summary, &record.environment);
     }
+    own_cost(&mut out, record);
     out.push_str("MB = 10^6 bytes\n");
     out
+}
+
+/// `own cost 140 to 310 ns an operation, 24 ns a reading of the clock`, where it is known.
+fn own_cost(out: &mut String, record: &RunRecord) {
+    let known = || record.runs.iter().filter_map(|run| run.own_cost.as_ref());
+    let Some(clock) = known().map(|cost| cost.clock_ns).next() else { return };
+    let each = || known().flat_map(|cost| &cost.threads).map(|cost| cost.ns_per_op);
+    let each = match (each().min(), each().max()) {
+        (Some(least), Some(most)) if least < most => {
+            format!("{} to {} an operation, ", units::duration(least), units::duration(most))
+        }
+        (Some(all), _) => format!("{} an operation, ", units::duration(all)),
+        (None, _) => String::new(),
+    };
+    let _ = writeln!(out, "own cost {each}{} a reading of the clock", units::duration(clock));
 }
 
 /// One line: what was run, on what, by how many, for how long.
@@ -84,6 +100,7 @@ fn block(out: &mut String, run: &Run, summary: &RunSummary, environment: &Enviro
     out.push_str(&table(summary));
     totals(out, summary);
     monitors(out, run, environment);
+    responses(out, run, summary);
     if run.period_ns.is_some() {
         out.push_str(&intervals(run));
     }
@@ -168,6 +185,29 @@ fn nfs(run: &Run, mount: &MonitorRecord, flow: impl Fn([&str; 2], [&str; 2]) -> 
         said.push(format!("{rpcs} RPCs ({}{rest}), {again} sent again", most.join(", ")));
     }
     (!said.is_empty()).then(|| said.join("; "))
+}
+
+/// The flowops with a schedule again, by the time from the moment that they were due; and how the schedule was kept.
+fn responses(out: &mut String, run: &Run, summary: &RunSummary) {
+    let total = ("total", &summary.total.figures);
+    let rows = summary.rows.iter().map(|row| (row.label.as_str(), &row.figures)).chain([total]);
+    let rows: Vec<_> = rows.filter_map(|(label, figures)| Some((label, figures.response.as_ref()?))).collect();
+    if !rows.is_empty() {
+        let mut table = Table::new(["from the due time", "mean", "p50", "p95", "p99", "p99.9", "min", "max"]);
+        for (label, l) in rows {
+            let nanos = [l.mean.round() as u64, l.p50, l.p95, l.p99, l.p99_9, l.min, l.max];
+            table.push(std::iter::once(line_of(label)).chain(nanos.map(units::duration)));
+        }
+        out.push_str(&table.render());
+    }
+    if let Some(schedule) = &run.schedule {
+        let [most, end] = [schedule.lag_max_ns, schedule.lag_end_ns].map(units::duration);
+        let _ = write!(out, "behind schedule: at most {most}, {end} at the end");
+        if schedule.dropped_events > 0 {
+            let _ = write!(out, "; {} came to nothing", plural(schedule.dropped_events, "event", "events"));
+        }
+        out.push('\n');
+    }
 }
 
 /// The intervals of a `psrun`, all I/O together.

@@ -125,12 +125,14 @@ impl Assertion {
 
     fn figures(&self, run: &Run) -> Figures {
         let of = |is: &dyn Fn(usize, &FlowopRecord) -> bool| {
-            let (mut counts, mut histogram) = (Counts::default(), Histogram::default());
+            let (mut counts, mut histogram, mut response) =
+                (Counts::default(), Histogram::default(), Histogram::default());
             for (_, flowop) in run.flowops.iter().enumerate().filter(|(at, flowop)| is(*at, flowop)) {
                 counts.merge(&flowop.counts);
                 histogram.merge(&flowop.histogram);
+                flowop.response.iter().for_each(|of_flowop| response.merge(of_flowop));
             }
-            Figures::of(counts, &histogram, run.elapsed_ns)
+            Figures::of(counts, &histogram, Some(&response), run.elapsed_ns)
         };
         match self.subject {
             Subject::Flowop(place) => of(&|at, _| at == place as usize),

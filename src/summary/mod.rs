@@ -57,6 +57,8 @@ pub struct Figures {
     pub bytes_per_s: f64,
     /// None where no operation finished.
     pub latency: Option<Latency>,
+    /// From the moment that the operations were due; none where none had a schedule.
+    pub response: Option<Latency>,
 }
 
 /// All flowops of a run that do I/O (data and metadata; no delays, limiters, semaphores).
@@ -174,7 +176,12 @@ impl RunSummary {
                 label,
                 class: flowop.class,
                 left_out: flowop.left_out,
-                figures: Figures::of(flowop.counts.clone(), &flowop.histogram, run.elapsed_ns),
+                figures: Figures::of(
+                    flowop.counts.clone(),
+                    &flowop.histogram,
+                    flowop.response.as_ref(),
+                    run.elapsed_ns,
+                ),
             })
             .collect();
         let intervals = run.intervals.iter().map(|interval| IntervalSummary::of(interval, &run.flowops)).collect();
@@ -200,7 +207,7 @@ pub fn periods(run: &Run) -> Vec<PeriodSummary> {
         let mut shown = interval.clone();
         if run.period_cumulative {
             sum.iter_mut().zip(&interval.flowops).for_each(|(sum, counts)| sum.merge(counts));
-            shown = Interval { start_ns: 0, end_ns: interval.end_ns, flowops: sum.clone(), monitors: Vec::new() };
+            shown = Interval { start_ns: 0, flowops: sum.clone(), monitors: Vec::new(), ..interval.clone() };
         }
         let figures = IntervalSummary::of(&shown, &run.flowops);
         PeriodSummary { start_ns: shown.start_ns, end_ns: shown.end_ns, figures }
@@ -209,11 +216,12 @@ pub fn periods(run: &Run) -> Vec<PeriodSummary> {
 }
 
 impl Figures {
-    fn of(counts: Counts, histogram: &Histogram, elapsed_ns: u64) -> Self {
+    fn of(counts: Counts, histogram: &Histogram, response: Option<&Histogram>, elapsed_ns: u64) -> Self {
         Figures {
             ops_per_s: per_second(counts.ops, elapsed_ns),
             bytes_per_s: per_second(counts.bytes_read + counts.bytes_written, elapsed_ns),
             latency: Latency::of(histogram),
+            response: response.and_then(Latency::of),
             counts,
         }
     }
@@ -222,10 +230,11 @@ impl Figures {
 impl Total {
     fn of(run: &Run) -> Self {
         let mut counts = Counts::default();
-        let mut histogram = Histogram::default();
+        let (mut histogram, mut response) = (Histogram::default(), Histogram::default());
         for flowop in run.flowops.iter().filter(|f| f.class.is_io()) {
             counts.merge(&flowop.counts);
             histogram.merge(&flowop.histogram);
+            flowop.response.iter().for_each(|of_flowop| response.merge(of_flowop));
         }
         let class_per_s = |class| {
             let ops = run.flowops.iter().filter(|f| f.class == class).map(|f| f.counts.ops).sum();
@@ -238,7 +247,7 @@ impl Total {
             bytes_read_per_s: per_second(counts.bytes_read, run.elapsed_ns),
             bytes_written_per_s: per_second(counts.bytes_written, run.elapsed_ns),
             cpu_ns_per_op: (counts.ops > 0).then(|| run.cpu_ns as f64 / counts.ops as f64),
-            figures: Figures::of(counts, &histogram, run.elapsed_ns),
+            figures: Figures::of(counts, &histogram, Some(&response), run.elapsed_ns),
         }
     }
 }

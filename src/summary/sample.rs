@@ -57,12 +57,16 @@ fn run() -> Run {
                 end_ns: 1_500_000_000,
                 flowops: vec![part(3, 3_000_000, 600_000), part(1, 500_000, 20_000), part(2, 0, 2_000_000)],
                 monitors: vec![],
+                latency: None,
+                lag_ns: None,
             },
             Interval {
                 start_ns: 1_500_000_000,
                 end_ns: 2_000_000_000,
                 flowops: vec![part(1, 1_000_000, 400_000), part(1, 500_000, 40_000), part(1, 0, 1_000_000)],
                 monitors: vec![],
+                latency: None,
+                lag_ns: None,
             },
         ],
         failures: vec![],
@@ -74,6 +78,10 @@ fn run() -> Run {
         }],
         asserts: vec![],
         monitors: vec![],
+        schedule: None,
+        own_cost: None,
+        run_delay_ns: None,
+        suspended: false,
     }
 }
 
@@ -108,10 +116,14 @@ pub(crate) fn flowop(
         process: "reader".into(),
         thread: thread.into(),
         instances: 1,
+        iosize: None,
+        random: false,
         direct: false,
         left_out: false,
         counts: Counts { ops: latencies_ns.len() as u64, bytes_read, ..Counts::default() },
         histogram,
+        response: None,
+        processes: vec![],
     }
 }
 

@@ -1,6 +1,8 @@
 //! What a reader must know about the figures of a run: each warning's test, its words, and what it means.
 
-use crate::record::{Ended, Environment, FlowopClass, Run, WarningRecord, WorkloadRecord};
+use crate::record::{
+    Ended, Environment, FlowopClass, FlowopRecord, Interval, LONGEST_NS, Run, WarningRecord, WorkloadRecord,
+};
 use crate::units;
 
 /// A warning that a run may get.
@@ -106,7 +108,243 @@ pub static WARNINGS: &[WarningDef] = &[
         // Noted where the line was run; the run's figures do not show it.
         message: |_, _, _| None,
     },
+    WarningDef {
+        code: "W008",
+        title: "wlrun itself is a part of the figures",
+        explanation: "What wlrun does for an operation beside the call itself (it chooses file, offset and data, reads the \
+                      clock twice, counts) takes more than 1 % of the median latency of a flowop. The time of the call \
+                      has at least one reading of the clock in it, and a thread could do more operations a second than \
+                      this one did. wlrun measures its own cost before the run, with the run's own flowops on the \
+                      engine null, each thread alone; on a busy machine it is more.\n\n\
+                      Calls as short as this are answered from memory: use a working set that is not (W003). To compare \
+                      such runs with each other nothing is wrong. --no-own-cost leaves the measurement out.",
+        message: |_, run, _| own_cost(run),
+    },
+    WarningDef {
+        code: "W009",
+        title: "the processors were the limit",
+        explanation: "The threads of the run wanted to go on and had no processor for more than a fifth of the time that they \
+                      could have computed. Latencies have such waits in them, for a call that is over is noticed only when its \
+                      thread runs again; a faster file system would not have made the figures much better.\n\n\
+                      Use fewer threads ($nthreads), a machine with more processors, or keep other programs away while \
+                      you measure.",
+        message: |_, run, _| no_processor(run),
+    },
+    WarningDef {
+        code: "W012",
+        title: "random requests were faster than sequential ones",
+        explanation: "Two flowops of one type with requests of one size differ only in that one goes through its files at \
+                      random, and that one was the faster. On no device is that so: most likely its data came from a cache, \
+                      of this machine or of the server, or the sequential one competed with other threads.\n\n\
+                      Use a larger $filesize or $nfiles, or direct I/O, and look at each of the two alone.",
+        message: |_, run, _| random_is_faster(run),
+    },
+    WarningDef {
+        code: "W013",
+        title: "too few operations for p99.9",
+        explanation: "Of fewer than 1,000 operations of a flowop, p99.9 is the slowest one: a single operation, which says \
+                      nothing about how often that happens. In general the percentile that all but one of k operations do \
+                      not exceed needs k operations at the least, and ten times as many to be much the same in the next \
+                      run: p99 from 100, p99.9 from 1,000, p99.99 from 10,000 on.\n\n\
+                      Use a longer --runtime, or read p95 and p99 only.",
+        message: |_, run, _| few_operations(run),
+    },
+    WarningDef {
+        code: "W014",
+        title: "nothing is mounted at the mount point above the target",
+        explanation: "/etc/fstab has a mount point above the directory of the run, and nothing is mounted there: the files are \
+                      on the file system below it, which is most likely this machine's own disk, and so are the \
+                      figures.\n\n\
+                      Mount it, remove the files that this run has left below it, and run again.",
+        message: |_, _, environment| {
+            let (point, target) = (environment.unmounted.as_ref()?, environment.target.as_ref()?);
+            let holder = environment.mount_point.as_deref().unwrap_or("another file system");
+            Some(format!("{target} is on the file system of {holder}: nothing is mounted at {point} of /etc/fstab"))
+        },
+    },
+    WarningDef {
+        code: "W015",
+        title: "the run was short",
+        explanation: "The measured window was shorter than a second. Caches, connections and the threads themselves were still \
+                      warming up, what the kernel writes back later was not written yet, and a single disturbance weighs \
+                      much. The figures are right, and say little about the next second.\n\n\
+                      Use a longer --runtime, a --warmup before it, or more files where the work itself ends the run.",
+        message: |_, run, _| {
+            let short = run.valid && run.elapsed_ns < 1_000_000_000;
+            short.then(|| format!("the measured window was only {} long", units::duration(run.elapsed_ns)))
+        },
+    },
+    WarningDef {
+        code: "W016",
+        title: "the clock is coarse",
+        explanation: "A reading of this machine's clock takes more than 250 ns, or its steps are longer than a microsecond. Each \
+                      latency has a reading in it and ends on a step, so short ones are wrong by as much. On most machines \
+                      it is tsc that the kernel reads, in about 25 ns; where the kernel does not trust it, or within some \
+                      virtual machines, it uses a slower source of time (hpet, acpi_pm).\n\n\
+                      See /sys/devices/system/clocksource/clocksource0/available_clocksource, and the kernel's log for why \
+                      tsc was left.",
+        message: |_, run, _| coarse_clock(run),
+    },
+    WarningDef {
+        code: "W017",
+        title: "nothing finished for a whole interval",
+        explanation: "In at least one interval no operation of any thread finished, while calls were under way: all that the \
+                      run asked for waited for one thing. That may be a server that does not answer, a journal that is \
+                      full, the kernel's write-back that stops all who write, or a machine that was halted.\n\n\
+                      Look at the intervals of the record and at the kernel's log of that time. Where it is a part of \
+                      what you measure, use a run that is long enough to have several.",
+        message: |_, run, _| stalled(run),
+    },
+    WarningDef {
+        code: "W018",
+        title: "the run was stopped and went on",
+        explanation: "wlrun got a signal to go on (SIGCONT) while it measured: somebody had stopped it with Ctrl-Z or SIGSTOP. The \
+                      clock went on meanwhile, so rates are too low, and calls that were under way seem slow. A worker process \
+                      that is stopped alone, by its own process id, is not noticed.\n\n\
+                      Run it again, and let it run.",
+        message: |_, run, _| {
+            run.suspended
+                .then(|| "wlrun was stopped while it measured; the time until it went on is in the figures".into())
+        },
+    },
+    WarningDef {
+        code: "W019",
+        title: "operations took longer than the histograms reach",
+        explanation: "Histograms reach to 2^43 ns, 2.4 hours. Operations that took longer are counted among those of that time: \
+                      a percentile that falls on one of them is too low. Count, mean, deviation and the greatest latency \
+                      are exact all the same.\n\n\
+                      Look at the greatest latency, and at what the operation waited for.",
+        message: |_, run, _| {
+            let beyond: Vec<_> = active(run).filter(|(flowop, _)| flowop.histogram.max_ns > LONGEST_NS).collect();
+            let list =
+                few(&beyond, |(flowop, label)| format!("{label} ({})", units::duration(flowop.histogram.max_ns)));
+            (!beyond.is_empty()).then(|| format!("the histograms end at {}: {list}", units::duration(LONGEST_NS)))
+        },
+    },
 ];
+
+/// A list that stays readable: the first three, and how many more there are.
+fn few<T>(items: &[T], show: impl Fn(&T) -> String) -> String {
+    let shown: Vec<String> = items.iter().take(3).map(show).collect();
+    let rest = items.len() - shown.len();
+    shown.join(", ") + &if rest > 0 { format!(" and {rest} more") } else { String::new() }
+}
+
+/// The rows that did I/O, with what a report calls them.
+fn active(run: &Run) -> impl Iterator<Item = (&FlowopRecord, String)> {
+    let labels = super::labels(&super::places(&run.flowops));
+    run.flowops.iter().zip(labels).filter(|(flowop, _)| flowop.class.is_io() && flowop.counts.ops > 0)
+}
+
+fn own_cost(run: &Run) -> Option<String> {
+    let own = run.own_cost.as_ref()?;
+    // (per cent, own, median, label)
+    let share = |(flowop, label): (&FlowopRecord, String)| {
+        let (own, median) = (own.of(flowop)?, flowop.histogram.percentile_ns(50.0)?.max(1));
+        Some((own * 100 / median, own, median, label)).filter(|_| own * 100 > median)
+    };
+    let mut shares: Vec<_> = active(run).filter_map(share).collect();
+    shares.sort_by_key(|(percent, ..)| std::cmp::Reverse(*percent));
+    let list = few(&shares, |(percent, own, median, label)| {
+        format!("{label} ({} to {}, {percent} %)", units::duration(*own), units::duration(*median))
+    });
+    (!shares.is_empty()).then(|| format!("wlrun's own cost is more than 1 % of the median latency of {list}"))
+}
+
+fn no_processor(run: &Run) -> Option<String> {
+    let waited = run.run_delay_ns?;
+    let wanted = waited + run.cpu_ns;
+    let threads: u64 = threads(run);
+    // Threads that hardly computed may have waited for most of that without any harm.
+    let matters = wanted > run.elapsed_ns.saturating_mul(threads) / 10;
+    (matters && waited * 5 > wanted).then(|| {
+        format!(
+            "the threads waited for a processor for {} of the {} in which they wanted one",
+            units::duration(waited),
+            units::duration(wanted)
+        )
+    })
+}
+
+/// Instances of all threads.
+fn threads(run: &Run) -> u64 {
+    let mut last = None;
+    run.flowops
+        .iter()
+        .filter(|flowop| last.replace((&flowop.process, &flowop.thread)) != Some((&flowop.process, &flowop.thread)))
+        .map(|flowop| flowop.instances)
+        .sum()
+}
+
+fn random_is_faster(run: &Run) -> Option<String> {
+    /// So much is another order of magnitude than the page cache, where both are the same.
+    const NO_CACHE_NS: u64 = 20_000;
+    let rows: Vec<_> = active(run).filter(|(flowop, _)| flowop.counts.ops >= 1000 && flowop.iosize.is_some()).collect();
+    let data = |flowop: &FlowopRecord| matches!(flowop.class, FlowopClass::Read | FlowopClass::Write);
+    for (sequential, label) in rows.iter().filter(|(flowop, _)| !flowop.random && data(flowop)) {
+        let alike = |flowop: &FlowopRecord| {
+            let of = |flowop: &FlowopRecord| (flowop.kind.clone(), flowop.iosize, flowop.direct);
+            flowop.random && of(flowop) == of(sequential)
+        };
+        for (random, other) in rows.iter().filter(|(flowop, _)| alike(flowop)) {
+            let (slow, fast) = (sequential.histogram.percentile_ns(50.0)?, random.histogram.percentile_ns(50.0)?);
+            if slow >= NO_CACHE_NS && fast < slow / 5 * 4 {
+                let (slow, fast) = (units::duration(slow), units::duration(fast));
+                return Some(format!(
+                    "{other} is random and took {fast}, {label} is sequential and took {slow} (medians)"
+                ));
+            }
+        }
+    }
+    None
+}
+
+fn few_operations(run: &Run) -> Option<String> {
+    let rows: Vec<_> = active(run).filter(|(flowop, _)| flowop.counts.ops < 1000).collect();
+    let list = few(&rows, |(flowop, label)| format!("{label} ({})", flowop.counts.ops));
+    (!rows.is_empty()).then(|| format!("fewer than 1000 operations, so p99.9 is the slowest of them: {list}"))
+}
+
+fn coarse_clock(run: &Run) -> Option<String> {
+    let own = run.own_cost.as_ref()?;
+    let source = own.clocksource.as_deref().unwrap_or("unknown");
+    (own.clock_ns > 250 || own.clock_step_ns > 1000).then(|| {
+        let [reading, step] = [own.clock_ns, own.clock_step_ns].map(units::duration);
+        format!("a reading of the clock takes {reading}, its least step is {step}; the source of time is {source}")
+    })
+}
+
+fn stalled(run: &Run) -> Option<String> {
+    /// A shorter last piece may well be empty.
+    const LEAST_NS: u64 = 100_000_000;
+    let ops = |interval: &Interval| {
+        let rows = interval.flowops.iter().zip(&run.flowops);
+        rows.filter(|(_, flowop)| flowop.class.is_io()).map(|(counts, _)| counts.ops).sum::<u64>()
+    };
+    let io = run.flowops.iter().filter(|flowop| flowop.class.is_io());
+    let (longest, in_flight) = io.fold((0, 0), |(longest, in_flight), flowop| {
+        (flowop.histogram.max_ns.max(longest), flowop.counts.in_flight + in_flight)
+    });
+    if run.flowops.iter().all(|flowop| !flowop.class.is_io() || flowop.counts.ops == 0) {
+        // W002 has said so.
+        return None;
+    }
+    // Each stretch of intervals without an operation.
+    let mut stretches: Vec<(u64, u64)> = Vec::new();
+    for interval in run.intervals.iter().filter(|interval| ops(interval) == 0) {
+        match stretches.last_mut() {
+            Some((_, end)) if *end == interval.start_ns => *end = interval.end_ns,
+            _ => stretches.push((interval.start_ns, interval.end_ns)),
+        }
+    }
+    let (start, end) = stretches.into_iter().max_by_key(|(start, end)| end - start)?;
+    // Threads that wait for a time, for each other or for events are in no call.
+    let in_a_call = longest >= end - start || in_flight > 0 && end == run.elapsed_ns;
+    (in_a_call && end - start >= LEAST_NS).then(|| {
+        let [from, to] = [start, end].map(units::duration);
+        format!("no operation finished from {from} to {to}, and calls were under way")
+    })
+}
 
 /// The warning with this code.
 pub fn find(code: &str) -> Option<&'static WarningDef> {
@@ -190,7 +428,7 @@ fn failed(run: &Run) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::RunRecord;
+    use crate::record::{OwnCost, RunRecord, ThreadCost};
     use crate::summary::sample::{idle, sample};
 
     fn of(record: &RunRecord) -> Vec<String> {
@@ -200,9 +438,19 @@ mod tests {
             .collect()
     }
 
-    /// The sample with files that no memory holds: no warning is left.
-    fn quiet() -> RunRecord {
+    /// The sample with operations enough for each percentile.
+    fn busy() -> RunRecord {
         let mut record = sample();
+        for flowop in &mut record.runs[0].flowops {
+            (0..1000).for_each(|_| flowop.histogram.record(100_000));
+            flowop.counts.ops += 1000;
+        }
+        record
+    }
+
+    /// The same with files that no memory holds: no warning is left.
+    fn quiet() -> RunRecord {
+        let mut record = busy();
         record.workload.bytes = 48_000_000_000;
         record
     }
@@ -250,7 +498,7 @@ mod tests {
 
     #[test]
     fn w003_wants_reads_and_bytes_and_a_memory_that_is_known() {
-        let mut record = sample();
+        let mut record = busy();
         assert_eq!(
             of(&record),
             ["W003 the working set (1.25 GB) fits in memory (24.0 GB): reads measure this client's cache. \
@@ -278,6 +526,128 @@ mod tests {
         record.runs[0].flowops[0].counts.errors = [("ENOENT".into(), 2), ("EIO".into(), 1)].into();
         record.runs[0].flowops[1].counts.errors = [("ENOENT".into(), 3), ("EAGAIN".into(), 0)].into();
         assert_eq!(of(&record), ["W004 6 operations failed (EIO x 1, ENOENT x 5) and are in no rate or latency"]);
+    }
+
+    #[test]
+    fn w008_is_of_the_flowops_whose_median_is_below_a_hundred_times_the_own_cost() {
+        let mut record = quiet();
+        let cost = |ns_per_op| ThreadCost { process: "reader".into(), thread: "small".into(), ns_per_op };
+        record.runs[0].own_cost = Some(OwnCost { threads: vec![cost(1_000)], ..OwnCost::default() });
+        assert_eq!(of(&record), [""; 0], "1 % of 100 us, and a thread whose cost is not known");
+        record.runs[0].own_cost = Some(OwnCost { threads: vec![cost(2_500)], ..OwnCost::default() });
+        assert_eq!(
+            of(&record),
+            ["W008 wlrun's own cost is more than 1 % of the median latency of reader.small.read1 \
+              (2.50 us to 100 us, 2 %)"]
+        );
+    }
+
+    #[test]
+    fn w009_wants_waits_that_matter() {
+        let mut record = quiet();
+        // Two threads for 2 s: a tenth of their time is 400 ms.
+        (record.runs[0].cpu_ns, record.runs[0].run_delay_ns) = (320_000_000, Some(80_000_000));
+        assert_eq!(of(&record), [""; 0], "a fifth, and no more than a tenth of the time");
+        (record.runs[0].cpu_ns, record.runs[0].run_delay_ns) = (400_000_000, Some(101_000_000));
+        assert_eq!(
+            of(&record),
+            ["W009 the threads waited for a processor for 101 ms of the 501 ms in which they wanted one"]
+        );
+        record.runs[0].cpu_ns = 405_000_000;
+        assert_eq!(of(&record), [""; 0]);
+    }
+
+    #[test]
+    fn w012_compares_like_with_like() {
+        let mut record = quiet();
+        let run = &mut record.runs[0];
+        for (at, nanos) in [(0, 50_000), (1, 70_000)] {
+            let flowop = &mut run.flowops[at];
+            flowop.histogram = Default::default();
+            (0..1000).for_each(|_| flowop.histogram.record(nanos));
+            flowop.iosize = Some(4096);
+        }
+        run.flowops[0].random = true;
+        assert_eq!(
+            of(&record),
+            ["W012 reader.small.read1 is random and took 50.0 us, reader.large.read1 is sequential and took 70.0 us \
+              (medians)"]
+        );
+        let mut other = record.clone();
+        other.runs[0].flowops[1].iosize = Some(8192);
+        assert_eq!(of(&other), [""; 0], "another size");
+        let mut other = record.clone();
+        other.runs[0].flowops[1].direct = true;
+        assert_eq!(of(&other), [""; 0], "one by the page cache, one not");
+        record.runs[0].flowops.swap(0, 1);
+        record.runs[0].flowops[0].random = true;
+        record.runs[0].flowops[1].random = false;
+        assert_eq!(of(&record), [""; 0], "the sequential one is faster, as it should be");
+    }
+
+    #[test]
+    fn w013_counts_operations_of_io() {
+        let mut record = quiet();
+        record.runs[0].flowops[0].counts.ops = 999;
+        record.runs[0].flowops[2].counts.ops = 1;
+        assert_eq!(
+            of(&record),
+            ["W013 fewer than 1000 operations, so p99.9 is the slowest of them: reader.small.read1 (999)"]
+        );
+        record.runs[0].flowops[0].counts.ops = 1000;
+        assert_eq!(of(&record), [""; 0]);
+    }
+
+    #[test]
+    fn w014_w015_w016_w018_say_what_they_found() {
+        let mut record = quiet();
+        record.environment.unmounted = Some("/mnt/nfs".into());
+        record.environment.mount_point = Some("/".into());
+        let run = &mut record.runs[0];
+        run.elapsed_ns = 999_000_000;
+        run.suspended = true;
+        run.own_cost =
+            Some(OwnCost { clock_ns: 900, clock_step_ns: 280, clocksource: Some("hpet".into()), threads: vec![] });
+        assert_eq!(
+            of(&record),
+            [
+                "W014 /mnt/nfs is on the file system of /: nothing is mounted at /mnt/nfs of /etc/fstab",
+                "W015 the measured window was only 999 ms long",
+                "W016 a reading of the clock takes 900 ns, its least step is 280 ns; the source of time is hpet",
+                "W018 wlrun was stopped while it measured; the time until it went on is in the figures",
+            ]
+        );
+        record.environment.unmounted = None;
+        let run = &mut record.runs[0];
+        (run.elapsed_ns, run.suspended) = (1_000_000_000, false);
+        run.own_cost = Some(OwnCost { clock_ns: 250, clock_step_ns: 1000, ..OwnCost::default() });
+        assert_eq!(of(&record), [""; 0]);
+    }
+
+    #[test]
+    fn w017_wants_a_call_as_long_as_the_gap() {
+        let mut record = quiet();
+        record.runs[0].intervals[1].flowops.iter_mut().for_each(|counts| counts.ops = 0);
+        assert_eq!(of(&record), [""; 0], "the calls took at most 400 us: the threads were somewhere else");
+        record.runs[0].flowops[0].histogram.record(500_000_000);
+        assert_eq!(of(&record), ["W017 no operation finished from 1.50 s to 2.00 s, and calls were under way"]);
+        record.runs[0].intervals[1].flowops[2].ops = 7;
+        assert_eq!(of(&record).len(), 1, "what only waits is no operation");
+        record.runs[0].intervals[1].flowops[1].ops = 1;
+        assert_eq!(of(&record), [""; 0]);
+        let mut record = quiet();
+        record.runs[0].intervals[1].flowops.iter_mut().for_each(|counts| counts.ops = 0);
+        record.runs[0].flowops[1].counts.in_flight = 1;
+        assert_eq!(of(&record).len(), 1, "it has not come back");
+    }
+
+    #[test]
+    fn w019_names_what_is_beyond_the_range() {
+        let mut record = quiet();
+        record.runs[0].flowops[0].histogram.record(LONGEST_NS);
+        assert_eq!(of(&record), [""; 0]);
+        record.runs[0].flowops[0].histogram.record(LONGEST_NS + 1);
+        assert!(of(&record)[0].starts_with("W019 the histograms end at "), "{:?}", of(&record));
     }
 
     #[test]

@@ -25,6 +25,12 @@ pub fn process_cpu(pid: u32) -> Option<u64> {
     read.then(|| now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
 }
 
+/// Nanoseconds that the calling thread was ready to run and had no processor; 0 where the kernel does not count them.
+pub fn thread_run_delay() -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split_ascii_whitespace().nth(1).and_then(|delay| delay.parse().ok()).unwrap_or(0)
+}
+
 #[inline]
 fn read(clock: libc::clockid_t) -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -43,6 +49,8 @@ mod tests {
         assert!(wall > 0);
         assert!(monotonic() >= wall);
         assert!(thread_cpu() >= cpu);
+        let delay = thread_run_delay();
+        assert!(thread_run_delay() >= delay);
         assert!(process_cpu(std::process::id()).unwrap() >= cpu);
         // Beyond the greatest process id of any Linux, 2^22.
         assert_eq!(process_cpu((1 << 22) + 7), None);
