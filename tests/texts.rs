@@ -144,7 +144,7 @@ fn the_hash_covers_what_is_included() {
 #[test]
 fn the_variable_of_a_loop_is_set_by_nobody_else() {
     let bench = Bench::new(
-        "define process name=p { thread name=t { flowop delay name=d,value=1ms } }\nforeach $n in 1, 2 { run 10ms }\n",
+        "define process name=p { thread name=t { flowop delay name=d,value=1ms } }\nforeach $n in 1, 2 { run 200ms }\n",
     );
     let outcome = bench.run().exits(0);
     assert_eq!(outcome.record.unwrap()["runs"].as_array().unwrap().len(), 2);

@@ -50,7 +50,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run a workload (the default)
-    Run(run::RunArgs),
+    Run(Box<run::RunArgs>),
     /// Say everything that is wrong with workload files; touches nothing
     Check(check::CheckArgs),
     /// Show what would be made and run, and what will go wrong; touches nothing
