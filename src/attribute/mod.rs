@@ -5,6 +5,7 @@
 
 use crate::source::{Span, Spanned};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 mod value;
@@ -308,13 +309,14 @@ pub enum Quantity {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Attributes {
-    values: BTreeMap<String, Spanned<Typed>>,
+    /// Names of declarations are not copied: there are very many of these lists.
+    values: BTreeMap<Cow<'static, str>, Spanned<Typed>>,
 }
 
 impl Attributes {
     /// Sets one; the last one of a name wins.
-    pub fn insert(&mut self, name: &str, value: Spanned<Typed>) {
-        self.values.insert(name.to_owned(), value);
+    pub fn insert(&mut self, name: &'static str, value: Spanned<Typed>) {
+        self.values.insert(Cow::Borrowed(name), value);
     }
 
     /// Puts the default of `def` where nothing was written; `span` is the place of the whole entity.
@@ -324,7 +326,7 @@ impl Attributes {
             Fallback::Flag(f) => Typed::Flag(f),
             Fallback::Absent | Fallback::Required => return,
         };
-        self.values.entry(def.name.to_owned()).or_insert(Spanned::new(value, span));
+        self.values.entry(Cow::Borrowed(def.name)).or_insert(Spanned::new(value, span));
     }
 
     /// The value under a declared name.
@@ -339,7 +341,7 @@ impl Attributes {
 
     /// All, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Spanned<Typed>)> {
-        self.values.iter().map(|(name, value)| (name.as_str(), value))
+        self.values.iter().map(|(name, value)| (&**name, value))
     }
 
     /// A flag; false where absent.

@@ -8,6 +8,9 @@ use crate::source::SourceFile;
 use crate::syntax::{Library, Texts};
 use clap::Args;
 
+/// A workload of more flowops is not judged beyond its mistakes: a check takes a second at most.
+const MOST_JUDGED: usize = 50_000;
+
 #[derive(Debug, Args)]
 pub(super) struct CheckArgs {
     /// Workload files, or personalities
@@ -33,6 +36,10 @@ impl Resolved {
 
     /// Adds what is certain to go wrong in a run, each at its place.
     fn warn(&mut self) {
+        let threads = self.plan.iter().flat_map(Plan::runs).flat_map(|run| &run.processes).flat_map(|p| &p.threads);
+        if threads.map(|thread| thread.flowops.len()).sum::<usize>() > MOST_JUDGED {
+            return;
+        }
         let findings = self.plan.iter().flat_map(forecast::certain);
         findings.filter_map(|finding| finding.diagnostic()).for_each(|diagnostic| self.diagnostics.push(diagnostic));
     }

@@ -1138,6 +1138,14 @@ impl<'a> Resolver<'a, '_> {
 
     /// Binds the targets that may be in any thread of any process, which takes all of them to be known.
     fn bind_instances(&mut self, processes: &mut [ProcessPlan]) {
+        let acts = |flowop: &FlowopPlan| {
+            let mut attributes = flowop.def().attributes();
+            attributes.any(|def| matches!(def.kind, Kind::Instances(_)) && flowop.attributes.text(def.name).is_some())
+        };
+        // The names of all flowops are sorted below, which takes its time where there are very many.
+        if !processes.iter().flat_map(|process| &process.threads).flat_map(|thread| &thread.flowops).any(acts) {
+            return;
+        }
         let mut all: BTreeMap<(String, String), Vec<[u32; 3]>> = BTreeMap::new();
         for (p, process) in processes.iter().enumerate() {
             for (t, thread) in process.threads.iter().enumerate() {
