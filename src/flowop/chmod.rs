@@ -1,12 +1,11 @@
 //! `chmod`: sets the permissions of a file.
 
-use super::subject::{Name, Subject};
-use super::{
-    Acts, Broken, Effect, End, EntryUse, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes,
-};
+use super::subject::{self, Name, OnSubject, Subject};
+use super::{Acts, Effect, End, EntryUse, FlowopClass, FlowopDef, Kind, Thread, Turn, attributes};
 use crate::attribute::Typed;
 use crate::engine::Request;
 use rustix::fs::Mode;
+use rustix::io::Errno;
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "chmod",
@@ -22,40 +21,29 @@ pub(super) static DEF: FlowopDef = FlowopDef {
             Some(Typed::Number(mode)) => [*mode as u32; 2],
             _ => [0o644, 0o600],
         };
-        let modes = modes.map(Mode::from_raw_mode);
-        Box::new(Chmod { subject: Subject::new(build, Name::Relative), modes })
+        OnSubject::build(build, Name::Relative, Chmod { modes: modes.map(Mode::from_raw_mode) })
     },
 };
 
 struct Chmod {
-    subject: Subject,
     /// That of the next operation, and that of the one at hand.
     modes: [Mode; 2],
 }
 
-impl Flowop for Chmod {
-    fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
-        let turn = self.subject.choose(thread)?;
+impl subject::Call for Chmod {
+    fn prepare(&mut self, subject: &mut Subject, thread: &mut Thread<'_>) -> Result<Turn, End> {
+        let turn = subject.choose(thread)?;
         self.modes.reverse();
         Ok(turn)
     }
 
-    fn execute(&mut self, thread: &mut Thread<'_>) -> Result<Moved, Broken> {
-        let object = self.subject.object(thread);
-        thread.engine.execute(Request::SetMode { object, mode: self.modes[1] })?;
-        Ok(Moved::NONE)
+    fn execute(&mut self, subject: &Subject, thread: &mut Thread<'_>) -> Result<(), Errno> {
+        let object = subject.object(thread);
+        thread.engine.execute(Request::SetMode { object, mode: self.modes[1] }).map(|_| ())
     }
 
-    fn finish(&mut self, thread: &mut Thread<'_>, _: &Result<Moved, Broken>) {
-        self.subject.release(thread);
-    }
-
-    fn cancel(&mut self, thread: &mut Thread<'_>) {
-        self.subject.release(thread);
-    }
-
-    fn describe(&self, thread: &Thread<'_>) -> String {
-        format!("chmod of {}", self.subject.show(thread))
+    fn describe(&self, subject: &Subject, thread: &Thread<'_>) -> String {
+        format!("chmod of {}", subject.show(thread))
     }
 }
 

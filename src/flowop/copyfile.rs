@@ -1,9 +1,8 @@
 //! `copyfile`: makes a file that does not exist out of one that does, within the kernel.
 
-use super::pair::{Hold, Pair};
+use super::pair::{self, Hold, OnPair, Pair};
 use super::{
-    Acts, Amount, Broken, DataUse, Effect, End, EntryUse, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn,
-    attributes,
+    Acts, Amount, Broken, DataUse, Effect, End, EntryUse, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes,
 };
 use crate::engine::Request;
 use rustix::fs::OFlags;
@@ -22,13 +21,12 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     summary: "copies the next file of source to the next entry of filesetname that does not exist, by copy_file_range; one operation",
     attributes: &[attributes::SET, attributes::FROM, attributes::PIECE],
     build: |build| {
-        let pair = Pair::new(build, Hold::Shared);
-        Box::new(CopyFile { pair, iosize: build.amount("iosize", 0), piece: 0, made: false })
+        let call = CopyFile { iosize: build.amount("iosize", 0), piece: 0, made: false };
+        OnPair::build(build, Hold::Shared, call)
     },
 };
 
 struct CopyFile {
-    pair: Pair,
     iosize: Amount,
     piece: usize,
     /// The name of the new file is there.
@@ -36,16 +34,16 @@ struct CopyFile {
 }
 
 impl CopyFile {
-    fn open_source(&self, thread: &mut Thread<'_>) -> Result<i32, Errno> {
-        let ((source, _), sets, expected) = (self.pair.sets(), thread.sets, self.pair.size(thread));
-        let (directory, path) = (sets[source].directory(), self.pair.from.as_c_str());
+    fn open_source(pair: &Pair, thread: &mut Thread<'_>) -> Result<i32, Errno> {
+        let ((source, _), sets, expected) = (pair.sets(), thread.sets, pair.size(thread));
+        let (directory, path) = (sets[source].directory(), pair.from.as_c_str());
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         thread.engine.execute(Request::Open { directory, path, flags, expected }).map(|fd| fd as i32)
     }
 
-    fn create(&self, thread: &mut Thread<'_>) -> Result<i32, Errno> {
-        let ((_, set), sets) = (self.pair.sets(), thread.sets);
-        let (directory, path) = (sets[set].directory(), self.pair.to.as_c_str());
+    fn create(pair: &Pair, thread: &mut Thread<'_>) -> Result<i32, Errno> {
+        let ((_, set), sets) = (pair.sets(), thread.sets);
+        let (directory, path) = (sets[set].directory(), pair.to.as_c_str());
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
         thread.engine.execute(Request::Open { directory, path, flags, expected: 0 }).map(|fd| fd as i32)
     }
@@ -63,19 +61,21 @@ impl CopyFile {
     }
 }
 
-impl Flowop for CopyFile {
-    fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
+impl pair::Call for CopyFile {
+    const WORD: &'static str = DEF.name;
+
+    fn prepare(&mut self, pair: &mut Pair, thread: &mut Thread<'_>) -> Result<Turn, End> {
         self.piece = match self.iosize.draw() {
             0 => MOST,
             iosize => iosize.min(MOST),
         } as usize;
         self.made = false;
-        self.pair.claim(thread)
+        pair.claim(thread)
     }
 
-    fn execute(&mut self, thread: &mut Thread<'_>) -> Result<Moved, Broken> {
-        let from = self.open_source(thread)?;
-        let (copied, result) = match self.create(thread) {
+    fn execute(&mut self, pair: &Pair, thread: &mut Thread<'_>) -> Result<Moved, Broken> {
+        let from = Self::open_source(pair, thread)?;
+        let (copied, result) = match Self::create(pair, thread) {
             Ok(to) => {
                 self.made = true;
                 let (copied, result) = self.copy(thread, from, to);
@@ -89,24 +89,8 @@ impl Flowop for CopyFile {
         result.map(|()| moved).map_err(|errno| Broken { errno: Some(errno), moved })
     }
 
-    fn finish(&mut self, thread: &mut Thread<'_>, _: &Result<Moved, Broken>) {
-        if self.made {
-            self.pair.made(thread);
-        } else {
-            self.pair.give_back(thread);
-        }
-    }
-
-    fn cancel(&mut self, thread: &mut Thread<'_>) {
-        self.pair.give_back(thread);
-    }
-
-    fn advice(&self, errno: Errno, thread: &Thread<'_>) -> Option<&'static str> {
-        self.pair.advice(errno, thread)
-    }
-
-    fn describe(&self, thread: &Thread<'_>) -> String {
-        self.pair.describe("copyfile", thread)
+    fn is_made(&self, _: &Result<Moved, Broken>) -> bool {
+        self.made
     }
 }
 

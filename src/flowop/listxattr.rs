@@ -1,9 +1,8 @@
 //! `listxattr`: reads the names of the extended attributes of a file.
 
+use super::subject::{self, Name, OnSubject, Subject};
 use super::xattr::{self, Xattr};
-use super::{
-    Acts, Broken, Effect, End, EntryUse, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes,
-};
+use super::{Acts, Effect, End, EntryUse, FlowopClass, FlowopDef, Kind, Thread, Turn, attributes};
 use crate::engine::Request;
 use rustix::io::Errno;
 
@@ -16,39 +15,28 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     acts: Acts { entry: EntryUse::Takes(Kind::File), ..Acts::NOTHING },
     summary: "reads the names of all extended attributes of the file open in a slot, or of the next existing file, into iosize bytes; counts no bytes",
     attributes: &[attributes::SLOT, attributes::FILE, attributes::INDEX, attributes::XATTR_SIZE],
-    build: |build| Box::new(ListXattr { xattr: Xattr::new(build) }),
+    build: |build| OnSubject::build(build, Name::Absolute, ListXattr(Xattr::new(build))),
 };
 
-struct ListXattr {
-    xattr: Xattr,
-}
+struct ListXattr(Xattr);
 
-impl Flowop for ListXattr {
-    fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
-        self.xattr.choose(thread)
+impl subject::Call for ListXattr {
+    fn prepare(&mut self, subject: &mut Subject, thread: &mut Thread<'_>) -> Result<Turn, End> {
+        self.0.choose(subject, thread)
     }
 
-    fn execute(&mut self, thread: &mut Thread<'_>) -> Result<Moved, Broken> {
-        let object = self.xattr.subject.object(thread);
-        let buffer = &mut thread.memory[self.xattr.data.clone()];
-        thread.engine.execute(Request::ListAttributes { object, buffer })?;
-        Ok(Moved::NONE)
+    fn execute(&mut self, subject: &Subject, thread: &mut Thread<'_>) -> Result<(), Errno> {
+        let object = subject.object(thread);
+        let buffer = &mut thread.memory[self.0.data.clone()];
+        thread.engine.execute(Request::ListAttributes { object, buffer }).map(|_| ())
     }
 
-    fn finish(&mut self, thread: &mut Thread<'_>, _: &Result<Moved, Broken>) {
-        self.xattr.subject.release(thread);
-    }
-
-    fn cancel(&mut self, thread: &mut Thread<'_>) {
-        self.xattr.subject.release(thread);
-    }
-
-    fn advice(&self, errno: Errno, _: &Thread<'_>) -> Option<&'static str> {
+    fn advice(&self, errno: Errno) -> Option<&'static str> {
         xattr::advice(errno)
     }
 
-    fn describe(&self, thread: &Thread<'_>) -> String {
-        format!("listxattr of {}", self.xattr.subject.show(thread))
+    fn describe(&self, subject: &Subject, thread: &Thread<'_>) -> String {
+        format!("listxattr of {}", subject.show(thread))
     }
 }
 

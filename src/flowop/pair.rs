@@ -5,7 +5,7 @@
 //! nothing, and never for the file while it holds the entry: where no file can be had at this moment it gives the entry
 //! back and skips the operation. So threads cannot wait for each other in a circle.
 
-use super::{Build, By, End, FileRef, Kind, Thread, Turn};
+use super::{Broken, Build, By, End, FileRef, Flowop, Kind, Moved, Thread, Turn};
 use crate::fileset::PathBuffer;
 use rustix::io::Errno;
 
@@ -68,25 +68,24 @@ impl Pair {
         Ok(Turn::Go)
     }
 
-    /// The file has the entry's name now, and its own no longer.
-    pub(super) fn moved(&self, thread: &Thread<'_>) {
-        if let Some((from, to)) = self.at {
-            thread.sets[from.set].pool.moved(from.entry, &thread.sets[to.set].pool, to.entry);
+    /// The entry is there: with the file, which has its own name no longer, or of the file's size as a second name of it or
+    /// its copy.
+    fn made(&self, thread: &Thread<'_>) {
+        let Some((from, to)) = self.at else { return };
+        let pool = &thread.sets[to.set].pool;
+        match self.hold {
+            Hold::Alone => thread.sets[from.set].pool.moved(from.entry, pool, to.entry),
+            Hold::Shared => {
+                pool.set_size(to.entry, thread.sets[from.set].pool.size(from.entry));
+                pool.files().created(to.entry);
+                pool.files().release(to.entry);
+                thread.release(from);
+            }
         }
     }
 
-    /// The entry is there, of the file's size: a second name of it, or its copy.
-    pub(super) fn made(&self, thread: &Thread<'_>) {
-        let Some((from, to)) = self.at else { return };
-        let pool = &thread.sets[to.set].pool;
-        pool.set_size(to.entry, thread.sets[from.set].pool.size(from.entry));
-        pool.files().created(to.entry);
-        pool.files().release(to.entry);
-        thread.release(from);
-    }
-
     /// Nothing was done.
-    pub(super) fn give_back(&self, thread: &Thread<'_>) {
+    fn give_back(&self, thread: &Thread<'_>) {
         let Some((from, to)) = self.at else { return };
         thread.sets[to.set].pool.files().abandon(to.entry);
         match self.hold {
@@ -95,7 +94,7 @@ impl Pair {
         }
     }
 
-    pub(super) fn advice(&self, errno: Errno, thread: &Thread<'_>) -> Option<&'static str> {
+    fn advice(&self, errno: Errno, thread: &Thread<'_>) -> Option<&'static str> {
         match errno {
             Errno::XDEV => Some("the two file sets are on different file systems"),
             _ => self.at.and_then(|(_, to)| thread.advice_on_home(to, errno)),
@@ -103,8 +102,68 @@ impl Pair {
     }
 
     /// `rename of fs1/00000001/00000003 to fs1/00000002/00000001`.
-    pub(super) fn describe(&self, call: &str, thread: &Thread<'_>) -> String {
+    fn describe(&self, call: &str, thread: &Thread<'_>) -> String {
         let show = |(from, to)| format!("{call} of {} to {}", thread.show(from), thread.show(to));
         self.at.map_or_else(String::new, show)
+    }
+}
+
+/// What a flowop does with a pair. Claims, books and messages are the same for all.
+pub(super) trait Call {
+    /// The flowop's name.
+    const WORD: &'static str;
+
+    /// Claims the pair, and gets ready what the call needs.
+    fn prepare(&mut self, pair: &mut Pair, thread: &mut Thread<'_>) -> Result<Turn, End> {
+        pair.claim(thread)
+    }
+
+    fn execute(&mut self, pair: &Pair, thread: &mut Thread<'_>) -> Result<Moved, Broken>;
+
+    /// True where the entry is there after an operation with this result.
+    fn is_made(&self, result: &Result<Moved, Broken>) -> bool {
+        result.is_ok()
+    }
+}
+
+/// A flowop on a pair.
+pub(super) struct OnPair<C> {
+    pair: Pair,
+    call: C,
+}
+
+impl<C: Call + 'static> OnPair<C> {
+    pub(super) fn build(build: &Build<'_>, hold: Hold, call: C) -> Box<dyn Flowop> {
+        Box::new(OnPair { pair: Pair::new(build, hold), call })
+    }
+}
+
+impl<C: Call> Flowop for OnPair<C> {
+    fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
+        self.call.prepare(&mut self.pair, thread)
+    }
+
+    fn execute(&mut self, thread: &mut Thread<'_>) -> Result<Moved, Broken> {
+        self.call.execute(&self.pair, thread)
+    }
+
+    fn finish(&mut self, thread: &mut Thread<'_>, result: &Result<Moved, Broken>) {
+        if self.call.is_made(result) {
+            self.pair.made(thread);
+        } else {
+            self.pair.give_back(thread);
+        }
+    }
+
+    fn cancel(&mut self, thread: &mut Thread<'_>) {
+        self.pair.give_back(thread);
+    }
+
+    fn advice(&self, errno: Errno, thread: &Thread<'_>) -> Option<&'static str> {
+        self.pair.advice(errno, thread)
+    }
+
+    fn describe(&self, thread: &Thread<'_>) -> String {
+        self.pair.describe(C::WORD, thread)
     }
 }

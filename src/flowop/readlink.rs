@@ -1,9 +1,7 @@
 //! `readlink`: reads what a symbolic link holds.
 
-use super::subject::{Name, Subject};
-use super::{
-    Acts, Broken, Effect, End, EntryUse, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes,
-};
+use super::subject::{self, Name, OnSubject, Subject};
+use super::{Acts, Effect, EntryUse, FlowopClass, FlowopDef, Kind, Thread, attributes};
 use crate::engine::{Object, Request};
 use rustix::io::Errno;
 
@@ -19,40 +17,26 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     acts: Acts { entry: EntryUse::Takes(Kind::File), ..Acts::NOTHING },
     summary: "reads what the next existing entry of the set holds, which must be a symbolic link; counts no bytes",
     attributes: &[attributes::SET, attributes::INDEX],
-    build: |build| Box::new(ReadLink { subject: Subject::new(build, Name::Relative), buffer: [0; LONGEST] }),
+    build: |build| OnSubject::build(build, Name::Relative, ReadLink { buffer: [0; LONGEST] }),
 };
 
 struct ReadLink {
-    subject: Subject,
     buffer: [u8; LONGEST],
 }
 
-impl Flowop for ReadLink {
-    fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
-        self.subject.choose(thread)
+impl subject::Call for ReadLink {
+    fn execute(&mut self, subject: &Subject, thread: &mut Thread<'_>) -> Result<(), Errno> {
+        let Object::Named { directory, path } = subject.object(thread) else { return Err(Errno::INVAL) };
+        thread.engine.execute(Request::ReadLink { directory, path, buffer: &mut self.buffer }).map(|_| ())
     }
 
-    fn execute(&mut self, thread: &mut Thread<'_>) -> Result<Moved, Broken> {
-        let Object::Named { directory, path } = self.subject.object(thread) else { return Err(Errno::INVAL.into()) };
-        thread.engine.execute(Request::ReadLink { directory, path, buffer: &mut self.buffer })?;
-        Ok(Moved::NONE)
-    }
-
-    fn finish(&mut self, thread: &mut Thread<'_>, _: &Result<Moved, Broken>) {
-        self.subject.release(thread);
-    }
-
-    fn cancel(&mut self, thread: &mut Thread<'_>) {
-        self.subject.release(thread);
-    }
-
-    fn advice(&self, errno: Errno, _: &Thread<'_>) -> Option<&'static str> {
+    fn advice(&self, errno: Errno) -> Option<&'static str> {
         let why = "it is no symbolic link: a set of links has prealloc=0 and gets them from the flowop symlink";
         (errno == Errno::INVAL).then_some(why)
     }
 
-    fn describe(&self, thread: &Thread<'_>) -> String {
-        format!("readlink of {}", self.subject.show(thread))
+    fn describe(&self, subject: &Subject, thread: &Thread<'_>) -> String {
+        format!("readlink of {}", subject.show(thread))
     }
 }
 

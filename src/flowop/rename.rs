@@ -1,11 +1,8 @@
 //! `rename`: gives a file a name that does not exist, of its own or another set.
 
-use super::pair::{Hold, Pair};
-use super::{
-    Acts, Broken, DataUse, Effect, End, EntryUse, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes,
-};
+use super::pair::{self, Hold, OnPair, Pair};
+use super::{Acts, Broken, DataUse, Effect, EntryUse, FlowopClass, FlowopDef, Kind, Moved, Thread, attributes};
 use crate::engine::Request;
-use rustix::io::Errno;
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "rename",
@@ -16,46 +13,23 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     acts: Acts::with_source(EntryUse::Removes(Kind::File), DataUse::None),
     summary: "gives the next file of source that nobody has open the name of the next entry of filesetname that does not exist",
     attributes: &[attributes::SET, attributes::FROM],
-    build: |build| Box::new(Rename { pair: Pair::new(build, Hold::Alone) }),
+    build: |build| OnPair::build(build, Hold::Alone, Rename),
 };
 
-struct Rename {
-    pair: Pair,
-}
+struct Rename;
 
-impl Flowop for Rename {
-    fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
-        self.pair.claim(thread)
-    }
+impl pair::Call for Rename {
+    const WORD: &'static str = DEF.name;
 
-    fn execute(&mut self, thread: &mut Thread<'_>) -> Result<Moved, Broken> {
-        let ((source, set), sets) = (self.pair.sets(), thread.sets);
+    fn execute(&mut self, pair: &Pair, thread: &mut Thread<'_>) -> Result<Moved, Broken> {
+        let ((source, set), sets) = (pair.sets(), thread.sets);
         thread.engine.execute(Request::Rename {
             from_directory: sets[source].directory(),
-            from: self.pair.from.as_c_str(),
+            from: pair.from.as_c_str(),
             directory: sets[set].directory(),
-            path: self.pair.to.as_c_str(),
+            path: pair.to.as_c_str(),
         })?;
         Ok(Moved::NONE)
-    }
-
-    fn finish(&mut self, thread: &mut Thread<'_>, result: &Result<Moved, Broken>) {
-        match result {
-            Ok(_) => self.pair.moved(thread),
-            Err(_) => self.pair.give_back(thread),
-        }
-    }
-
-    fn cancel(&mut self, thread: &mut Thread<'_>) {
-        self.pair.give_back(thread);
-    }
-
-    fn advice(&self, errno: Errno, thread: &Thread<'_>) -> Option<&'static str> {
-        self.pair.advice(errno, thread)
-    }
-
-    fn describe(&self, thread: &Thread<'_>) -> String {
-        self.pair.describe("rename", thread)
     }
 }
 

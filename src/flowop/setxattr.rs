@@ -1,9 +1,8 @@
 //! `setxattr`: sets an extended attribute of a file.
 
+use super::subject::{self, Name, OnSubject, Subject};
 use super::xattr::{self, Xattr};
-use super::{
-    Acts, Broken, Effect, End, EntryUse, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes,
-};
+use super::{Acts, Effect, End, EntryUse, FlowopClass, FlowopDef, Kind, Thread, Turn, attributes};
 use crate::engine::Request;
 use rustix::io::Errno;
 
@@ -16,39 +15,28 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     acts: Acts { entry: EntryUse::Takes(Kind::File), ..Acts::NOTHING },
     summary: "sets an extended attribute of the file open in a slot, or of the next existing file, to iosize bytes of data; counts no bytes",
     attributes: &[attributes::SLOT, attributes::FILE, attributes::INDEX, attributes::XATTR, attributes::XATTR_SIZE],
-    build: |build| Box::new(SetXattr { xattr: Xattr::new(build) }),
+    build: |build| OnSubject::build(build, Name::Absolute, SetXattr(Xattr::new(build))),
 };
 
-struct SetXattr {
-    xattr: Xattr,
-}
+struct SetXattr(Xattr);
 
-impl Flowop for SetXattr {
-    fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
-        self.xattr.choose(thread)
+impl subject::Call for SetXattr {
+    fn prepare(&mut self, subject: &mut Subject, thread: &mut Thread<'_>) -> Result<Turn, End> {
+        self.0.choose(subject, thread)
     }
 
-    fn execute(&mut self, thread: &mut Thread<'_>) -> Result<Moved, Broken> {
-        let object = self.xattr.subject.object(thread);
-        let value = &thread.memory[self.xattr.data.clone()];
-        thread.engine.execute(Request::SetAttribute { object, name: &self.xattr.name, value })?;
-        Ok(Moved::NONE)
+    fn execute(&mut self, subject: &Subject, thread: &mut Thread<'_>) -> Result<(), Errno> {
+        let object = subject.object(thread);
+        let value = &thread.memory[self.0.data.clone()];
+        thread.engine.execute(Request::SetAttribute { object, name: &self.0.name, value }).map(|_| ())
     }
 
-    fn finish(&mut self, thread: &mut Thread<'_>, _: &Result<Moved, Broken>) {
-        self.xattr.subject.release(thread);
-    }
-
-    fn cancel(&mut self, thread: &mut Thread<'_>) {
-        self.xattr.subject.release(thread);
-    }
-
-    fn advice(&self, errno: Errno, _: &Thread<'_>) -> Option<&'static str> {
+    fn advice(&self, errno: Errno) -> Option<&'static str> {
         xattr::advice(errno)
     }
 
-    fn describe(&self, thread: &Thread<'_>) -> String {
-        self.xattr.describe("setxattr", thread)
+    fn describe(&self, subject: &Subject, thread: &Thread<'_>) -> String {
+        self.0.describe("setxattr", subject, thread)
     }
 }
 

@@ -1,10 +1,9 @@
 //! `statfile`: reads the attributes of a file.
 
-use super::subject::{Name, Subject};
-use super::{
-    Acts, Broken, Effect, End, EntryUse, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes,
-};
+use super::subject::{self, Name, OnSubject, Subject};
+use super::{Acts, Effect, EntryUse, FlowopClass, FlowopDef, Kind, Thread, attributes};
 use crate::engine::{Object, Request};
+use rustix::io::Errno;
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "statfile",
@@ -15,37 +14,24 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     acts: Acts { entry: EntryUse::Takes(Kind::File), ..Acts::NOTHING },
     summary: "reads the attributes of the file open in a slot, or of the next existing file",
     attributes: &[attributes::SLOT, attributes::FILE, attributes::INDEX],
-    build: |build| Box::new(StatFile { subject: Subject::new(build, Name::Relative) }),
+    build: |build| OnSubject::build(build, Name::Relative, StatFile),
 };
 
-struct StatFile {
-    subject: Subject,
-}
+struct StatFile;
 
-impl Flowop for StatFile {
-    fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
-        self.subject.choose(thread)
-    }
-
-    fn execute(&mut self, thread: &mut Thread<'_>) -> Result<Moved, Broken> {
-        thread.engine.execute(match self.subject.object(thread) {
+impl subject::Call for StatFile {
+    #[inline]
+    fn execute(&mut self, subject: &Subject, thread: &mut Thread<'_>) -> Result<(), Errno> {
+        let request = match subject.object(thread) {
             Object::Open(fd) => Request::Fstat { fd },
             Object::Named { directory, path } => Request::Stat { directory, path },
-        })?;
-        Ok(Moved::NONE)
+        };
+        thread.engine.execute(request).map(|_| ())
     }
 
-    fn finish(&mut self, thread: &mut Thread<'_>, _: &Result<Moved, Broken>) {
-        self.subject.release(thread);
-    }
-
-    fn cancel(&mut self, thread: &mut Thread<'_>) {
-        self.subject.release(thread);
-    }
-
-    fn describe(&self, thread: &Thread<'_>) -> String {
-        let call = if self.subject.is_slot() { "fstat" } else { "stat" };
-        format!("{call} of {}", self.subject.show(thread))
+    fn describe(&self, subject: &Subject, thread: &Thread<'_>) -> String {
+        let call = if subject.is_slot() { "fstat" } else { "stat" };
+        format!("{call} of {}", subject.show(thread))
     }
 }
 

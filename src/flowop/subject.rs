@@ -2,9 +2,10 @@
 //! existing one, by its name.
 
 use super::file::Choice;
-use super::{Build, End, FileRef, Slot, Thread, Turn};
+use super::{Broken, Build, End, FileRef, Flowop, Moved, Slot, Thread, Turn};
 use crate::engine::Object;
 use crate::fileset::PathBuffer;
+use rustix::io::Errno;
 
 /// How the calls take a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +87,7 @@ impl Subject {
         }
     }
 
-    pub(super) fn release(&self, thread: &Thread<'_>) {
+    fn release(&self, thread: &Thread<'_>) {
         if let At::File(file) = self.at {
             thread.release(file);
         }
@@ -103,5 +104,62 @@ impl Subject {
             At::File(file) => thread.show(file),
             At::Nothing => String::new(),
         }
+    }
+}
+
+/// What a flowop does to the file of a subject. How the file is chosen, held and let go is the same for all.
+pub(super) trait Call {
+    /// Draws what the operation needs, and chooses its file.
+    #[inline]
+    fn prepare(&mut self, subject: &mut Subject, thread: &mut Thread<'_>) -> Result<Turn, End> {
+        subject.choose(thread)
+    }
+
+    fn execute(&mut self, subject: &Subject, thread: &mut Thread<'_>) -> Result<(), Errno>;
+
+    fn advice(&self, errno: Errno) -> Option<&'static str> {
+        let _ = errno;
+        None
+    }
+
+    fn describe(&self, subject: &Subject, thread: &Thread<'_>) -> String;
+}
+
+/// A flowop on a subject.
+pub(super) struct OnSubject<C> {
+    subject: Subject,
+    call: C,
+}
+
+impl<C: Call + 'static> OnSubject<C> {
+    pub(super) fn build(build: &Build<'_>, name: Name, call: C) -> Box<dyn Flowop> {
+        Box::new(OnSubject { subject: Subject::new(build, name), call })
+    }
+}
+
+impl<C: Call> Flowop for OnSubject<C> {
+    fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
+        self.call.prepare(&mut self.subject, thread)
+    }
+
+    fn execute(&mut self, thread: &mut Thread<'_>) -> Result<Moved, Broken> {
+        self.call.execute(&self.subject, thread)?;
+        Ok(Moved::NONE)
+    }
+
+    fn finish(&mut self, thread: &mut Thread<'_>, _: &Result<Moved, Broken>) {
+        self.subject.release(thread);
+    }
+
+    fn cancel(&mut self, thread: &mut Thread<'_>) {
+        self.subject.release(thread);
+    }
+
+    fn advice(&self, errno: Errno, _: &Thread<'_>) -> Option<&'static str> {
+        self.call.advice(errno)
+    }
+
+    fn describe(&self, thread: &Thread<'_>) -> String {
+        self.call.describe(&self.subject, thread)
     }
 }

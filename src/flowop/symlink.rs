@@ -1,12 +1,11 @@
 //! `symlink`: makes a symbolic link to a file.
 
-use super::pair::{Hold, Pair};
+use super::pair::{self, Hold, OnPair, Pair};
 use super::{
-    Acts, Broken, DataUse, Effect, End, EntryUse, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes,
+    Acts, Broken, DataUse, Effect, End, EntryUse, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes,
 };
 use crate::engine::Request;
 use crate::fileset::LinkPath;
-use rustix::io::Errno;
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "symlink",
@@ -17,53 +16,35 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     acts: Acts::with_source(EntryUse::Takes(Kind::File), DataUse::None),
     summary: "makes a symbolic link to the next file of source, by a relative path, at the next entry of filesetname that does not exist",
     attributes: &[attributes::SET, attributes::FROM],
-    build: |build| Box::new(SymLink { pair: Pair::new(build, Hold::Shared), target: None }),
+    build: |build| OnPair::build(build, Hold::Shared, SymLink { target: None }),
 };
 
 struct SymLink {
-    pair: Pair,
     /// What the link holds; made with the first, since only the thread knows where the sets are.
     target: Option<LinkPath>,
 }
 
-impl Flowop for SymLink {
-    fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
-        let turn = self.pair.claim(thread)?;
+impl pair::Call for SymLink {
+    const WORD: &'static str = DEF.name;
+
+    fn prepare(&mut self, pair: &mut Pair, thread: &mut Thread<'_>) -> Result<Turn, End> {
+        let turn = pair.claim(thread)?;
         if turn == Turn::Go {
-            let (source, set) = self.pair.sets();
+            let (source, set) = pair.sets();
             let path = |set: usize| thread.sets[set].path.as_path();
             let target = self.target.get_or_insert_with(|| LinkPath::new(path(set), path(source)));
-            target.set(&self.pair.to, &self.pair.from);
+            target.set(&pair.to, &pair.from);
         }
         Ok(turn)
     }
 
-    fn execute(&mut self, thread: &mut Thread<'_>) -> Result<Moved, Broken> {
-        let ((_, set), sets) = (self.pair.sets(), thread.sets);
+    fn execute(&mut self, pair: &Pair, thread: &mut Thread<'_>) -> Result<Moved, Broken> {
+        let ((_, set), sets) = (pair.sets(), thread.sets);
         if let Some(target) = &self.target {
-            let (directory, path) = (sets[set].directory(), self.pair.to.as_c_str());
+            let (directory, path) = (sets[set].directory(), pair.to.as_c_str());
             thread.engine.execute(Request::SymbolicLink { target: target.as_c_str(), directory, path })?;
         }
         Ok(Moved::NONE)
-    }
-
-    fn finish(&mut self, thread: &mut Thread<'_>, result: &Result<Moved, Broken>) {
-        match result {
-            Ok(_) => self.pair.made(thread),
-            Err(_) => self.pair.give_back(thread),
-        }
-    }
-
-    fn cancel(&mut self, thread: &mut Thread<'_>) {
-        self.pair.give_back(thread);
-    }
-
-    fn advice(&self, errno: Errno, thread: &Thread<'_>) -> Option<&'static str> {
-        self.pair.advice(errno, thread)
-    }
-
-    fn describe(&self, thread: &Thread<'_>) -> String {
-        self.pair.describe("symlink", thread)
     }
 }
 

@@ -1,11 +1,9 @@
 //! `truncate`: sets the size of a file.
 
-use super::subject::{Name, Subject};
-use super::{
-    Acts, Amount, Broken, Effect, End, EntryUse, Flowop, FlowopClass, FlowopDef, Kind, Moved, SlotUse, Thread, Turn,
-    attributes,
-};
+use super::subject::{self, Name, OnSubject, Subject};
+use super::{Acts, Amount, Effect, End, EntryUse, FlowopClass, FlowopDef, Kind, SlotUse, Thread, Turn, attributes};
 use crate::engine::Request;
+use rustix::io::Errno;
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "truncate",
@@ -17,39 +15,29 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     summary: "sets the size of the file open in a slot, or of the next existing file, to `value` bytes",
     attributes: &[attributes::SLOT, attributes::FILE, attributes::INDEX, attributes::LENGTH],
     build: |build| {
-        let subject = Subject::new(build, Name::Relative);
-        Box::new(Truncate { subject, value: build.amount("value", 0), size: 0 })
+        let call = Truncate { value: build.amount("value", 0), size: 0 };
+        OnSubject::build(build, Name::Relative, call)
     },
 };
 
 struct Truncate {
-    subject: Subject,
     value: Amount,
     size: u64,
 }
 
-impl Flowop for Truncate {
-    fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
+impl subject::Call for Truncate {
+    fn prepare(&mut self, subject: &mut Subject, thread: &mut Thread<'_>) -> Result<Turn, End> {
         self.size = self.value.draw();
-        self.subject.choose_of_any_slot(thread)
+        subject.choose_of_any_slot(thread)
     }
 
-    fn execute(&mut self, thread: &mut Thread<'_>) -> Result<Moved, Broken> {
-        let object = self.subject.object(thread);
-        thread.engine.execute(Request::Truncate { object, size: self.size })?;
-        Ok(Moved::NONE)
+    fn execute(&mut self, subject: &Subject, thread: &mut Thread<'_>) -> Result<(), Errno> {
+        let object = subject.object(thread);
+        thread.engine.execute(Request::Truncate { object, size: self.size }).map(|_| ())
     }
 
-    fn finish(&mut self, thread: &mut Thread<'_>, _: &Result<Moved, Broken>) {
-        self.subject.release(thread);
-    }
-
-    fn cancel(&mut self, thread: &mut Thread<'_>) {
-        self.subject.release(thread);
-    }
-
-    fn describe(&self, thread: &Thread<'_>) -> String {
-        format!("truncate of {} to {} bytes", self.subject.show(thread), self.size)
+    fn describe(&self, subject: &Subject, thread: &Thread<'_>) -> String {
+        format!("truncate of {} to {} bytes", subject.show(thread), self.size)
     }
 }
 

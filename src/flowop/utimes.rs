@@ -1,10 +1,9 @@
 //! `utimes`: sets the times of a file to now.
 
-use super::subject::{Name, Subject};
-use super::{
-    Acts, Broken, Effect, End, EntryUse, Flowop, FlowopClass, FlowopDef, Kind, Moved, Thread, Turn, attributes,
-};
+use super::subject::{self, Name, OnSubject, Subject};
+use super::{Acts, Effect, EntryUse, FlowopClass, FlowopDef, Kind, Thread, attributes};
 use crate::engine::Request;
+use rustix::io::Errno;
 
 pub(super) static DEF: FlowopDef = FlowopDef {
     name: "utimes",
@@ -15,34 +14,19 @@ pub(super) static DEF: FlowopDef = FlowopDef {
     acts: Acts { entry: EntryUse::Takes(Kind::File), ..Acts::NOTHING },
     summary: "sets the times of access and change of the file open in a slot, or of the next existing file, to now",
     attributes: &[attributes::SLOT, attributes::FILE, attributes::INDEX],
-    build: |build| Box::new(Utimes { subject: Subject::new(build, Name::Relative) }),
+    build: |build| OnSubject::build(build, Name::Relative, Utimes),
 };
 
-struct Utimes {
-    subject: Subject,
-}
+struct Utimes;
 
-impl Flowop for Utimes {
-    fn prepare(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
-        self.subject.choose(thread)
+impl subject::Call for Utimes {
+    fn execute(&mut self, subject: &Subject, thread: &mut Thread<'_>) -> Result<(), Errno> {
+        let object = subject.object(thread);
+        thread.engine.execute(Request::SetTimes { object }).map(|_| ())
     }
 
-    fn execute(&mut self, thread: &mut Thread<'_>) -> Result<Moved, Broken> {
-        let object = self.subject.object(thread);
-        thread.engine.execute(Request::SetTimes { object })?;
-        Ok(Moved::NONE)
-    }
-
-    fn finish(&mut self, thread: &mut Thread<'_>, _: &Result<Moved, Broken>) {
-        self.subject.release(thread);
-    }
-
-    fn cancel(&mut self, thread: &mut Thread<'_>) {
-        self.subject.release(thread);
-    }
-
-    fn describe(&self, thread: &Thread<'_>) -> String {
-        format!("utimes of {}", self.subject.show(thread))
+    fn describe(&self, subject: &Subject, thread: &Thread<'_>) -> String {
+        format!("utimes of {}", subject.show(thread))
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the flowops on extended attributes share.
 
-use super::subject::{Name, Subject};
+use super::subject::Subject;
 use super::{Amount, Build, End, Thread, Turn};
 use rustix::io::Errno;
 use std::ffi::CString;
@@ -9,9 +9,8 @@ use std::ops::Range;
 /// The attribute where the workload names none. The mark of a tree is at another name, and at a directory.
 const NAME: &str = "user.wlrun.test";
 
-/// A file, an attribute's name and a piece of the thread's memory.
+/// An attribute's name and a piece of the thread's memory.
 pub(super) struct Xattr {
-    pub(super) subject: Subject,
     pub(super) name: CString,
     size: Amount,
     pub(super) data: Range<usize>,
@@ -21,23 +20,22 @@ impl Xattr {
     pub(super) fn new(build: &Build<'_>) -> Self {
         let name = build.attributes.text("attr").unwrap_or(NAME);
         Xattr {
-            subject: Subject::new(build, Name::Absolute),
             name: CString::new(name).expect("a name was checked for NULs"),
             size: build.amount("iosize", 256),
             data: 0..0,
         }
     }
 
-    pub(super) fn choose(&mut self, thread: &mut Thread<'_>) -> Result<Turn, End> {
+    pub(super) fn choose(&mut self, subject: &mut Subject, thread: &mut Thread<'_>) -> Result<Turn, End> {
         let size = self.size.draw();
         self.data = thread.data(size, false)?;
-        self.subject.choose(thread)
+        subject.choose(thread)
     }
 
     /// `setxattr of user.test, 256 bytes, of fs/00000001/00000001`.
-    pub(super) fn describe(&self, call: &str, thread: &Thread<'_>) -> String {
+    pub(super) fn describe(&self, call: &str, subject: &Subject, thread: &Thread<'_>) -> String {
         let (name, len) = (self.name.to_string_lossy(), self.data.len());
-        format!("{call} of {name}, {len} bytes, of {}", self.subject.show(thread))
+        format!("{call} of {name}, {len} bytes, of {}", subject.show(thread))
     }
 }
 
