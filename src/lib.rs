@@ -13,6 +13,7 @@ pub mod sys;
 
 pub mod attribute;
 pub mod diagnostic;
+pub mod mounts;
 pub mod source;
 pub mod units;
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Lowest first. The order within a row counts too, so no two modules can use each other.
 const LAYERS: &[&[&str]] = &[
     &["sys"],
-    &["source", "units", "diagnostic", "attribute"],
+    &["source", "units", "diagnostic", "attribute", "mounts"],
     &["random", "engine", "fileset", "syntax"],
     &["flowop"],
     &["record", "event", "monitor"],

@@ -4,6 +4,7 @@
 //! nothing uses it, and nothing that is known is on it: see [`Device::refusals`].
 
 use super::create::CreateError;
+use crate::mounts::{Mount, Mounts, unescape};
 use crate::sys::describe;
 use crate::units;
 use rustix::fs::{FileType, Mode, OFlags, SeekFrom};
@@ -146,7 +147,7 @@ impl Device {
     /// What uses the device, its partitions, or the disk that it is a partition of; each with what to do about it.
     fn uses(&self) -> Vec<String> {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-        let (mounts, swaps) = (read("/proc/self/mountinfo"), read("/proc/swaps"));
+        let (mounts, swaps) = (Mounts::parse(&read("/proc/self/mountinfo")), read("/proc/swaps"));
         let mut found = Vec::new();
         for node in self.nodes() {
             let what = if node.path == self.path { String::new() } else { format!("{} ", node.path.display()) };
@@ -234,18 +235,11 @@ fn entries(directory: &Path) -> BTreeSet<String> {
     found.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// Where a device is mounted, by the text of /proc/self/mountinfo. A file system on several devices has a number of its
-/// own, and names one of them.
-fn mounted_at(mountinfo: &str, node: &Node) -> Vec<String> {
-    let point = |line: &str| {
-        // See proc_pid_mountinfo(5): ID parent major:minor root point options [fields] - type source super-options.
-        let (left, right) = line.split_once(" - ")?;
-        let left: Vec<&str> = left.split(' ').collect();
-        let source = unescape(right.split(' ').nth(1)?);
-        let is = left.get(2) == Some(&node.number.as_str()) || source.starts_with("/dev/") && node.is_at(&source);
-        is.then(|| left.get(4).map(|point| unescape(point)))?
-    };
-    mountinfo.lines().filter_map(point).collect()
+/// Where a device is mounted. A file system on several devices has a number of its own, and names one of them.
+fn mounted_at(mounts: &Mounts, node: &Node) -> Vec<String> {
+    let is =
+        |mount: &&Mount| mount.device == node.number || mount.source.starts_with("/dev/") && node.is_at(&mount.source);
+    mounts.iter().filter(is).map(|mount| mount.point.clone()).collect()
 }
 
 /// True where /proc/swaps, whose text this is, has the device.
@@ -273,19 +267,6 @@ fn kind_of(name: &str) -> String {
     }
 }
 
-/// Undoes the octal escapes of the kernel's lists (`\040` is a space).
-fn unescape(text: &str) -> String {
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let digits = tail.get(..3).filter(|_| *first == b'\\').and_then(|digits| std::str::from_utf8(digits).ok());
-        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 8).ok());
-        out.push(byte.unwrap_or(*first));
-        rest = if byte.is_some() { &tail[3..] } else { tail };
-    }
-    String::from_utf8_lossy(&out).into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -300,14 +281,9 @@ mod tests {
                     22 21 8:17 / /mnt/a\\040b rw,noatime - xfs /dev/none2 rw\n\
                     23 21 8:17 /sub /mnt/c rw - xfs /dev/none2 rw\n\
                     24 21 0:5 / /proc rw - proc proc rw\n";
-        assert_eq!(mounted_at(text, &node("8:17")), ["/mnt/a b", "/mnt/c"]);
-        assert_eq!(mounted_at(text, &node("8:16")), [""; 0]);
-    }
-
-    #[test]
-    fn escapes_are_undone_and_other_backslashes_stay() {
-        assert_eq!(unescape("/a\\040b\\134c"), "/a b\\c");
-        assert_eq!(unescape("\\9\\04"), "\\9\\04");
+        let mounts = Mounts::parse(text);
+        assert_eq!(mounted_at(&mounts, &node("8:17")), ["/mnt/a b", "/mnt/c"]);
+        assert_eq!(mounted_at(&mounts, &node("8:16")), [""; 0]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{FigureDef, Missing};
 use super::{KernelFile, Moment, MonitorDef, Opened, Row, Site, Source, counter, level, named, numbers};
-use crate::record::mounts::{self, Disk, Mount, Mounts};
+use crate::mounts::{self, Disk, Mount, Mounts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -120,7 +120,7 @@ fn others(root: &Path, mounts: &Mounts, targets: &[&Mount]) -> BTreeMap<String, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::mounts::tests::stack;
+    use crate::mounts::tests::stack;
 
     #[test]
     fn a_line_of_each_age_of_kernels() {

@@ -4,7 +4,7 @@
 //! A monitor reads /proc and /sys and nothing else: a mount that hangs cannot hang it, and it adds nothing to what is
 //! measured on the file system under test. One that cannot be read says why and fails nothing.
 
-use crate::record::mounts::Mounts;
+use crate::mounts::Mounts;
 use crate::record::{Level, MonitorInterval, MonitorRecord};
 use crate::sys::describe;
 use std::collections::BTreeMap;

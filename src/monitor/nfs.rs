@@ -1,7 +1,7 @@
 //! The NFS mounts under the file sets: `/proc/self/mountstats`.
 
 use super::{FigureDef, KernelFile, Moment, MonitorDef, Opened, Row, Site, Source, counter, named, numbers};
-use crate::record::mounts::unescape;
+use crate::mounts::unescape;
 use std::collections::BTreeMap;
 
 pub(super) static DEF: MonitorDef = MonitorDef {

@@ -1,6 +1,6 @@
 //! Where a run took place.
 
-use super::mounts::{self, Mounts};
+use crate::mounts::{self, Mounts};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -204,7 +204,7 @@ fn field(path: &str, name: &str) -> Option<String> {
 /// The mount point of fstab that is above a path and below the mount that holds it: nothing is mounted there.
 fn unmounted(fstab: &str, holder: &str, path: &Path) -> Option<String> {
     let lines = fstab.lines().filter(|line| !line.trim_start().starts_with('#'));
-    let points = lines.filter_map(|line| line.split_ascii_whitespace().nth(1)).map(super::mounts::unescape);
+    let points = lines.filter_map(|line| line.split_ascii_whitespace().nth(1)).map(mounts::unescape);
     // A path that is no deeper than the holder's is the holder, or above it.
     let open = points.filter(|point| path.starts_with(point) && Path::new(point) != Path::new(holder));
     open.filter(|point| Path::new(point).starts_with(holder)).max_by_key(String::len)

@@ -10,7 +10,6 @@ pub mod counters;
 mod environment;
 mod histogram;
 mod monitors;
-pub mod mounts;
 mod redact;
 
 pub use crate::flowop::FlowopClass;

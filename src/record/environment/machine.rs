@@ -1,7 +1,7 @@
 //! What the machine is made of and what it is allowed: of /proc and /sys below `root`, which is `/` but in tests.
 
-use super::super::mounts::{Disk, Mounts};
 use super::BlockDevice;
+use crate::mounts::{Disk, Mounts};
 use std::path::{Path, PathBuf};
 
 /// The first line of a file, where there is one that says something.

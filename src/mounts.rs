@@ -65,12 +65,17 @@ fn mount(line: &str) -> Option<Mount> {
     })
 }
 
-/// Undoes the kernel's octal escapes (`\040` is a space).
+/// Undoes the octal escapes of the kernel's lists (`\040` is a space).
 pub fn unescape(text: &str) -> String {
-    ["\\040", "\\011", "\\012", "\\043", "\\134"]
-        .iter()
-        .zip([" ", "\t", "\n", "#", "\\"])
-        .fold(text.to_owned(), |text, (code, plain)| text.replace(code, plain))
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let digits = tail.get(..3).filter(|_| *first == b'\\').and_then(|digits| std::str::from_utf8(digits).ok());
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        out.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &tail[3..] } else { tail };
+    }
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// A whole disk, at the bottom of what a file system stands on.
@@ -159,6 +164,12 @@ pub(crate) mod tests {
         assert_eq!(of("/mnt/a b/c").options, "rw,noatime,vers=4.2");
         assert_eq!(of("/mntx").device, "8:1");
         assert_eq!(mounts.iter().count(), 4);
+    }
+
+    #[test]
+    fn escapes_are_undone_and_other_backslashes_stay() {
+        assert_eq!(unescape("/a\\040b\\134c"), "/a b\\c");
+        assert_eq!(unescape("\\9\\04"), "\\9\\04");
     }
 
     /// Two disks, one in two partitions; a mirror of a partition of each; a volume on the mirror; a btrfs of two disks.
