@@ -92,6 +92,12 @@ impl Live {
                     say(&format!("the window has closed; {processes} {have} operations under way\n"));
                 }
             }
+            Event::Doing(text) => {
+                self.clear();
+                if self.terminal {
+                    say(&format!("{}\n", text.escape_debug()));
+                }
+            }
             Event::Dump { format, path, record } => self.files.dump(&format, &path, &record),
             Event::Directory(path) => self.files.directory(&path),
             Event::Log { path, text } => self.files.log(&path, &text),

@@ -7,7 +7,7 @@ use super::output::{self, Format, Pending};
 use super::{Parameters, complain, library, print, say};
 use crate::exec::{self, ExecError, ProcessModel};
 use crate::plan::{Plan, Step};
-use crate::record::{Ended, RunRecord};
+use crate::record::{ColdHow, Ended, RunRecord};
 use crate::summary::assertion;
 use crate::sys::describe;
 use clap::Args;
@@ -26,7 +26,7 @@ pub(super) struct RunArgs {
     /// Write into trees that wlrun did not make; files that were there are written to, and never removed
     #[arg(long)]
     adopt: bool,
-    /// Let the workload's `system` and `stats command` lines run
+    /// Let the workload's `system` and `stats command` lines run, and --prepare and --cleanup
     #[arg(long)]
     allow_exec: bool,
     /// File sets may lie below this path too
@@ -35,6 +35,19 @@ pub(super) struct RunArgs {
     /// Take the trees away at the end
     #[arg(long)]
     remove: bool,
+    /// Take the file sets out of this machine's page cache before each run: `drop` (file by file, the default) or
+    /// `drop-caches` (the whole page cache, with directories and inodes; for root)
+    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "drop", value_parser = parse_cold)]
+    cold: Option<ColdHow>,
+    /// Give this to the shell before each run, when the file sets are made, for instance to mount anew; needs --allow-exec
+    #[arg(long, value_name = "CMD")]
+    prepare: Option<String>,
+    /// Give this to the shell after each run; needs --allow-exec
+    #[arg(long, value_name = "CMD")]
+    cleanup: Option<String>,
+    /// Do not wait after a run until what it wrote is on stable storage
+    #[arg(long)]
+    no_drain: bool,
     /// How requests reach the kernel: sync, null
     #[arg(long, value_name = "ENGINE", default_value = "sync", value_parser = parse_engine)]
     engine: String,
@@ -71,6 +84,14 @@ fn parse_engine(text: &str) -> Result<String, String> {
     Err(format!("expected {}", names.join(", ")))
 }
 
+fn parse_cold(text: &str) -> Result<ColdHow, String> {
+    match text {
+        "drop" => Ok(ColdHow::Drop),
+        "drop-caches" => Ok(ColdHow::DropCaches),
+        _ => Err("expected drop or drop-caches".into()),
+    }
+}
+
 fn parse_model(text: &str) -> Result<ProcessModel, String> {
     match text {
         "processes" => Ok(ProcessModel::Processes),
@@ -101,7 +122,8 @@ fn try_run(args: &RunArgs) -> Result<Exit, Failed> {
     let resolved = resolve(file, &args.parameters.library(), &options);
     say(&resolved.render(args.parameters.colored()));
     let Some(plan) = resolved.plan else { return Ok(exit::USAGE) };
-    check_system(&plan, args.allow_exec)?;
+    check_around(args)?;
+    check_system(&plan, args)?;
     check_places(&plan, &args.allow_path)?;
     super::files::check(&plan)?;
     let missing = missing_directories(&plan, args.mkdir)?;
@@ -112,6 +134,10 @@ fn try_run(args: &RunArgs) -> Result<Exit, Failed> {
         adopt: args.adopt,
         remove: args.remove,
         interval_ns: args.interval,
+        cold: args.cold,
+        prepare: args.prepare.clone(),
+        cleanup: args.cleanup.clone(),
+        drain: !args.no_drain,
     };
     let objections = exec::objections(&plan, &exec_options);
     if !objections.is_empty() {
@@ -243,8 +269,23 @@ fn open_outputs(args: &RunArgs) -> Result<Vec<Pending>, Failed> {
     Ok(outputs)
 }
 
+/// What is about files is of no use where none are touched.
+fn check_around(args: &RunArgs) -> Result<(), Failed> {
+    let name = args.engine.split(':').next().unwrap_or_default();
+    let touches_files = crate::engine::find(name).is_none_or(|def| def.touches_files);
+    let options =
+        [("--cold", args.cold.is_some()), ("--prepare", args.prepare.is_some()), ("--cleanup", args.cleanup.is_some())];
+    match options.iter().find(|(_, given)| *given && !touches_files) {
+        Some((option, _)) => Err((
+            exit::USAGE,
+            format!("{option} is about files, and the engine {name} touches none; leave one of them out"),
+        )),
+        None => Ok(()),
+    }
+}
+
 /// A workload is data from a stranger: what it gives to the shell runs only with leave.
-fn check_system(plan: &Plan, allowed: bool) -> Result<(), Failed> {
+fn check_system(plan: &Plan, args: &RunArgs) -> Result<(), Failed> {
     let lines: Vec<String> = plan
         .steps
         .iter()
@@ -253,7 +294,14 @@ fn check_system(plan: &Plan, allowed: bool) -> Result<(), Failed> {
             _ => None,
         })
         .collect();
-    if allowed || lines.is_empty() {
+    if args.allow_exec {
+        return Ok(());
+    }
+    let commands = [("--prepare", &args.prepare), ("--cleanup", &args.cleanup)];
+    if let Some((name, _)) = commands.iter().find(|(_, command)| command.is_some()) {
+        return Err((exit::REFUSED, format!("{name} gives a command to the shell; --allow-exec lets it")));
+    }
+    if lines.is_empty() {
         return Ok(());
     }
     let message = format!("the workload gives this to the shell; --allow-exec lets it:\n{}", lines.join("\n"));

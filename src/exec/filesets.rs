@@ -18,7 +18,7 @@ pub(super) struct Set {
     pub(super) layout: Layout,
     wanted: Presence,
     /// The workload writes, creates or deletes in it.
-    writes: bool,
+    pub(super) writes: bool,
     pub(super) order: SetOrder,
 }
 
@@ -57,13 +57,17 @@ impl Sets {
         Ok(Sets { list, end })
     }
 
-    /// Files of all sets, and the sum of their sizes in bytes.
-    pub(super) fn totals(&self) -> (u64, u64) {
-        // A set that was taken away and made anew is one set.
+    /// A set that was taken away and made anew is one set.
+    pub(super) fn unlike(&self) -> impl Iterator<Item = &Set> {
         let last =
             |(at, set): &(usize, &Set)| self.list[at + 1..].iter().all(|later| later.order.root != set.order.root);
-        let sets = self.list.iter().enumerate().filter(last);
-        sets.map(|(_, set)| set.layout.figures())
+        self.list.iter().enumerate().filter(last).map(|(_, set)| set)
+    }
+
+    /// Files of all sets, and the sum of their sizes in bytes.
+    pub(super) fn totals(&self) -> (u64, u64) {
+        self.unlike()
+            .map(|set| set.layout.figures())
             .fold((0, 0), |(files, bytes), figures| (files + figures.files, bytes + figures.bytes))
     }
 
@@ -106,6 +110,7 @@ impl Sets {
         }
         Ok(Created {
             lock: prepared.lock,
+            exclusive: prepared.exclusive,
             made: prepared.made,
             files: prepared.existing.files.iter().filter(|exists| **exists).count() as u64,
             ours: prepared.ours,
@@ -127,6 +132,8 @@ pub(super) struct Disk<'a> {
 pub(super) struct Created {
     /// Keeps other runs out.
     pub(super) lock: Option<OwnedFd>,
+    /// Whether that keeps those out too who only read.
+    pub(super) exclusive: bool,
     pub(super) made: u64,
     pub(super) files: u64,
     pub(super) ours: bool,

@@ -15,6 +15,7 @@ mod limits;
 mod points;
 mod procflow;
 mod protocol;
+mod storage;
 mod threadflow;
 mod watch;
 

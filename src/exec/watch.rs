@@ -5,11 +5,14 @@ use super::control::Control;
 use super::controller::{ExecError, ProcessModel, Signals, signal_name};
 use super::procflow;
 use super::protocol::{Message, Messenger, Order};
+use super::storage::{Reading, Storage, dirty_growth};
 use crate::engine::Clock;
 use crate::event::{Event, Tick};
 use crate::plan::{Measure, Period, QuitMode, RunPlan};
 use crate::record::counters::{Counters, Shape, ThreadState};
-use crate::record::{Counts, Ended, Failure, FlowopRecord, Histogram, Interval, IntervalCounts, Run};
+use crate::record::{
+    BytesRecord, Counts, Dirty, DirtySource, Ended, Failure, FlowopRecord, Histogram, Interval, IntervalCounts, Run,
+};
 use crate::sys::Region;
 use crate::sys::clock::process_cpu;
 use rustix::fd::AsRawFd;
@@ -179,6 +182,10 @@ pub(super) struct Watch<'r> {
     stopped: bool,
     /// Processor time of each worker when the measurement began.
     cpu_before: Vec<u64>,
+    /// What lies below the file sets; none where they are not used.
+    storage: Option<Arc<Storage>>,
+    /// Its counters when the measurement began, and when the window closed.
+    counted: (Reading, Option<Reading>),
     /// A snapshot of a session is in the record.
     pub(super) snapped: bool,
 }
@@ -192,12 +199,13 @@ pub(super) struct Parts<'r> {
     pub(super) lines: Lines<BufReader<pipe::Receiver>>,
     pub(super) workers: Workers,
     pub(super) stepped: bool,
+    pub(super) storage: Option<Arc<Storage>>,
     pub(super) interval_ns: u64,
 }
 
 impl<'r> Watch<'r> {
     pub(super) fn new(parts: Parts<'r>) -> Self {
-        let Parts { plan, control, counters, shape, lines, workers, stepped, interval_ns } = parts;
+        let Parts { plan, control, counters, shape, lines, workers, stepped, storage, interval_ns } = parts;
         let &RunPlan { length_ns, warmup_ns, period, lathist, .. } = plan;
         Watch {
             plan,
@@ -225,6 +233,8 @@ impl<'r> Watch<'r> {
             said_drain: false,
             stopped: false,
             cpu_before: Vec::new(),
+            storage,
+            counted: Default::default(),
             snapped: false,
         }
     }
@@ -376,6 +386,31 @@ impl<'r> Watch<'r> {
                 self.give_up = Some(Instant::now() + KILL_LIMIT);
             },
         }
+        if self.opened && (self.drain_from.is_some() || self.workers.tasks.is_empty()) {
+            self.count_until_now();
+        }
+    }
+
+    /// The counters of what lies below the file sets begin a measurement.
+    fn count_from_now(&mut self) {
+        if let Some(storage) = &self.storage {
+            self.counted = (storage.read(), None);
+        }
+    }
+
+    /// The window has closed.
+    fn count_until_now(&mut self) {
+        if let Some(storage) = &self.storage {
+            self.counted.1.get_or_insert_with(|| storage.read());
+        }
+    }
+
+    /// What the counters say of the measurement.
+    fn bytes(&self) -> Option<BytesRecord> {
+        let storage = self.storage.as_ref().filter(|_| self.opened)?;
+        let (from, until) = (self.counted.0, self.counted.1.unwrap_or_else(|| storage.read()));
+        let dirty = dirty_growth(from, until).map(|bytes| Dirty { bytes, source: DirtySource::Machine });
+        Some(BytesRecord { dirty, ..storage.between(from, until) })
     }
 
     fn open(&mut self) {
@@ -384,6 +419,7 @@ impl<'r> Watch<'r> {
         let end = self.asked.length_ns.map_or(u64::MAX, |length| start.saturating_add(length));
         self.opened = true;
         self.cpu_before = self.process_cpu();
+        self.count_from_now();
         self.control.open(gate, start, end);
         self.begin_ticks(Warm { since: gate, at: gate, io: IntervalCounts::default() }, start);
     }
@@ -396,6 +432,7 @@ impl<'r> Watch<'r> {
         let end = asked.length_ns.map_or(u64::MAX, |length| start.saturating_add(length));
         self.intervals = Intervals::default();
         self.cpu_before = self.process_cpu();
+        self.count_from_now();
         let since = self.control.window_start();
         let warm = Warm { since, at: now, io: self.io_of(since) };
         self.control.begin(start, end);
@@ -422,6 +459,7 @@ impl<'r> Watch<'r> {
     pub(super) fn stop(&mut self) {
         self.stopped = true;
         self.control.close(self.now());
+        self.count_until_now();
         self.drain_from.get_or_insert_with(Instant::now);
     }
 
@@ -455,6 +493,7 @@ impl<'r> Watch<'r> {
                 next = next.min(Instant::now() + Duration::from_nanos(start - now));
                 self.show_warmup(warm, now, start, show);
             } else {
+                self.count_from_now();
                 // The warm-up is over; the intervals are counted from its end.
                 next = Instant::now() + self.period().saturating_sub(Duration::from_nanos(now - start));
             }
@@ -698,6 +737,7 @@ impl<'r> Watch<'r> {
             flowops,
             cpu_ns: self.cpu_ns(),
             intervals,
+            bytes: self.bytes(),
             failures: self.failures.clone(),
             warnings: Vec::new(),
             asserts: Vec::new(),

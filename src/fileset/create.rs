@@ -150,6 +150,8 @@ pub struct Prepared {
     pub found: Vec<bool>,
     /// Keeps other runs out of the tree as long as it is open; none where the file system has no such locks.
     pub lock: Option<OwnedFd>,
+    /// True where that lock lets no other run in, not even one that only reads.
+    pub exclusive: bool,
     /// True where the tree carries our mark, so that it may be removed.
     pub ours: bool,
     /// True where the mark says that the last run did not finish making the tree, and `trusttree` takes it all the
@@ -279,6 +281,24 @@ pub fn prepare(
     Ok(prepared)
 }
 
+/// Locks a tree that was prepared, and whose lock was given up since so that its file system could be mounted anew.
+/// None where the file system has no such locks.
+///
+/// # Errors
+///
+/// Where the tree is not there any more, has no mark although it is `ours`, or another run works in it.
+pub fn lock_again(root: &Path, exclusive: bool, ours: bool) -> Result<Option<OwnedFd>, CreateError> {
+    let tree = match Root::find(root)? {
+        Place::Tree(tree) => tree,
+        Place::Free => return Err(CreateError::io("find again", root, Errno::NOENT)),
+    };
+    if ours && read_mark(&tree)?.is_none() {
+        let why = "the tree that wlrun made is not there any more, and what is there carries no mark of wlrun".into();
+        return Err(CreateError::NotOurs { path: root.to_owned(), why });
+    }
+    tree.lock(exclusive)
+}
+
 /// Removes a tree that wlrun made, the mark last.
 ///
 /// # Errors
@@ -387,10 +407,10 @@ impl Job<'_> {
         };
         let mark = read_mark(&tree)?;
         let reads = spec.trusttree || (mark.is_none() && !self.options.adopt);
-        let lock = tree.lock(self.options.writes || !reads)?;
-        let mut prepared = self.run_in(spec, &tree, mark)?;
-        prepared.lock = lock;
-        Ok(prepared)
+        let exclusive = self.options.writes || !reads;
+        let lock = tree.lock(exclusive)?;
+        let prepared = self.run_in(spec, &tree, mark)?;
+        Ok(Prepared { lock, exclusive, ..prepared })
     }
 
     fn run_in(&self, spec: &Spec, tree: &Root, mark: Option<Record>) -> Result<Prepared, CreateError> {
@@ -421,7 +441,7 @@ impl Job<'_> {
             let _ = tree.remove();
         })?;
         self.carry_out_marked(&tree, &work).map_err(|error| error.leaving(LEFT_MARKED))?;
-        Ok(Prepared { lock, ..self.result(&work, true, 0) })
+        Ok(Prepared { lock, exclusive: true, ..self.result(&work, true, 0) })
     }
 
     fn rebuild(&self, tree: &Root) -> Result<Prepared, CreateError> {
@@ -511,6 +531,7 @@ impl Job<'_> {
             existing: Presence { files: work.files.existing(), leafdirs: work.leafdirs.existing() },
             found: work.files.iter().map(|action| action == Action::Keep).collect(),
             lock: None,
+            exclusive: false,
             ours,
             unfinished: false,
             made: work.files.count(|a| a == Action::Make),

@@ -5,7 +5,7 @@
 //! them out anew.
 
 use crate::record::{RunRecord, SCHEMA_VERSION};
-use crate::summary::{Figures, IntervalFigures, Latency, RunSummary, Summary, Total};
+use crate::summary::{BytesSummary, Figures, IntervalFigures, Latency, RunSummary, Summary, Total};
 use serde_json::{Map, Value, json};
 
 /// The whole document.
@@ -49,6 +49,9 @@ fn add_to_run(run: &mut Map<String, Value>, summary: &RunSummary) {
         names.push(["name", "process", "thread"].map(|key| (key, flowop[key].clone())));
     }
     insert_after(run, "flowops", "total", total(&summary.total));
+    if let (Some(bytes), Some(summary)) = (run.get_mut("bytes").and_then(Value::as_object_mut), &summary.bytes) {
+        add_to_bytes(bytes, summary);
+    }
     for (interval, summary) in entries_of(run, "intervals").zip(&summary.intervals) {
         for ((flowop, figures), names) in entries_of(interval, "flowops").zip(&summary.rows).zip(&names) {
             let counts = std::mem::take(flowop);
@@ -60,6 +63,22 @@ fn add_to_run(run: &mut Map<String, Value>, summary: &RunSummary) {
         add_to_interval(&mut total, &summary.total);
         interval.insert("total".into(), total.into());
     }
+}
+
+fn add_to_bytes(bytes: &mut Map<String, Value>, summary: &BytesSummary) {
+    let read = summary.read.map(|read| {
+        json!({
+            "app_bytes": read.app_bytes,
+            "storage_bytes": read.split.map(|split| split.storage_bytes),
+            "page_cache_bytes": read.split.map(|split| split.page_cache_bytes),
+            "page_cache_share": read.split.map(|split| rate(split.page_cache_share)),
+        })
+    });
+    let written = summary
+        .written
+        .map(|written| json!({ "app_bytes": written.app_bytes, "storage_bytes": written.storage_bytes }));
+    bytes.insert("read".into(), read.into());
+    bytes.insert("written".into(), written.into());
 }
 
 fn add_to_flowop(flowop: &mut Map<String, Value>, figures: &Figures) {
@@ -138,8 +157,9 @@ fn entries_of<'a>(object: &'a mut Map<String, Value>, key: &str) -> impl Iterato
 mod tests {
     use super::*;
     use crate::record::{
-        AssertRecord, Counts, Ended, Environment, Failure, Figure, FlowopClass, FlowopRecord, Histogram, Interval,
-        IntervalCounts, Run, WarningRecord, WorkloadRecord,
+        AssertRecord, BytesRecord, Cold, ColdHow, Counts, Dirty, DirtySource, Drain, DrainEnd, Ended, Environment,
+        Failure, Figure, FlowopClass, FlowopRecord, Histogram, Interval, IntervalCounts, Moved, Residency, Run,
+        StorageKind, StorageRecord, WarningRecord, WorkloadRecord,
     };
     use crate::summary::METRICS;
     use crate::summary::sample::{idle, sample};
@@ -612,6 +632,25 @@ mod tests {
         )
     }
 
+    /// With each of its parts, or without.
+    fn bytes(n: u64) -> BytesRecord {
+        let residency = |n| Residency { pages: n, cached_pages: n / 2, dirty_pages: Some(n), ..Residency::default() };
+        let reason = n.is_multiple_of(2).then(|| "no counter".to_owned());
+        BytesRecord {
+            storage: StorageRecord { kind: StorageKind::Device, names: vec!["sda1".into()], reason },
+            moved: n.is_multiple_of(3).then_some(Moved { read_bytes: n / 2, written_bytes: n }),
+            cold: n.is_multiple_of(4).then(|| Cold { how: ColdHow::DropCaches, failed: Some((n, "no".into())) }),
+            resident_before: n.is_multiple_of(5).then(|| residency(n)),
+            resident_after: n.is_multiple_of(7).then(|| residency(n / 3)),
+            dirty: n.is_multiple_of(2).then_some(Dirty { bytes: n, source: DirtySource::Machine }),
+            drain: n.is_multiple_of(3).then(|| Drain {
+                ended: DrainEnd::Failed,
+                elapsed_ns: n,
+                error: Some("EIO".into()),
+            }),
+        }
+    }
+
     fn run() -> impl Strategy<Value = Run> {
         let ended = prop::sample::select(vec![
             Ended::Time,
@@ -654,6 +693,7 @@ mod tests {
                     flowops,
                     cpu_ns,
                     intervals,
+                    bytes: (cpu_ns % 5 == 1).then(|| bytes(cpu_ns)),
                     failures,
                     warnings: warnings
                         .into_iter()

@@ -3,6 +3,7 @@
 use crate::record::{Ended, Run, RunRecord};
 use crate::units;
 
+mod bytes;
 mod dump;
 mod filebench;
 pub mod json;

@@ -70,6 +70,7 @@ fn workers(workload: &WorkloadRecord) -> String {
 fn block(out: &mut String, run: &Run, summary: &RunSummary) {
     out.push_str(&table(summary));
     totals(out, summary);
+    out.push_str(&super::bytes::lines(run, summary.bytes.as_ref()));
     if run.period_ns.is_some() {
         out.push_str(&intervals(run));
     }

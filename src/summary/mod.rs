@@ -6,11 +6,13 @@ use crate::record::{Counts, FlowopClass, FlowopRecord, Histogram, Interval, Inte
 use std::collections::HashMap;
 
 pub mod assertion;
+mod bytes;
 pub mod metric;
 #[cfg(test)]
 pub(crate) mod sample;
 pub mod warning;
 
+pub use bytes::{BytesSummary, ReadSplit, ReadSummary, WrittenSummary};
 pub use metric::{Cell, METRICS, Metric};
 pub use warning::{WARNINGS, WarningDef, warnings};
 
@@ -30,6 +32,8 @@ pub struct RunSummary {
     pub total: Total,
     /// In the order of [`Run::intervals`].
     pub intervals: Vec<IntervalSummary>,
+    /// Where the bytes went; none where the run touched no file.
+    pub bytes: Option<BytesSummary>,
 }
 
 /// One flowop of one thread of one process, all instances together.
@@ -178,7 +182,7 @@ impl RunSummary {
             })
             .collect();
         let intervals = run.intervals.iter().map(|interval| IntervalSummary::of(interval, &run.flowops)).collect();
-        RunSummary { rows, total: Total::of(run), intervals }
+        RunSummary { rows, total: Total::of(run), intervals, bytes: BytesSummary::of(run) }
     }
 }
 

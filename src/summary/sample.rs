@@ -62,6 +62,7 @@ fn run() -> Run {
                 flowops: vec![part(1, 1_000_000, 400_000), part(1, 500_000, 40_000), part(1, 0, 1_000_000)],
             },
         ],
+        bytes: None,
         failures: vec![],
         warnings: vec![WarningRecord {
             code: "W003".into(),

@@ -1,6 +1,8 @@
 //! What a reader must know about the figures of a run: each warning's test, its words, and what it means.
 
-use crate::record::{Ended, Environment, FlowopClass, Run, WarningRecord, WorkloadRecord};
+use crate::record::{
+    DirtySource, Drain, DrainEnd, Ended, Environment, FlowopClass, Run, StorageKind, WarningRecord, WorkloadRecord,
+};
 use crate::units;
 
 /// A warning that a run may get.
@@ -50,8 +52,9 @@ pub static WARNINGS: &[WarningDef] = &[
         explanation: "The files of the workload together are smaller than the memory of this machine. After the \
                       first pass their data is in the page cache, and a read is answered from there: the figures of \
                       reads are those of this machine's memory, not of the file system or the server.\n\n\
-                      Use a larger $nfiles or $meanfilesize, at least twice the memory, or direct I/O where the \
-                      workload offers it. Where the cache is what you mean to measure, nothing is wrong.",
+                      Use --cold, which empties the page cache before the run (a file that is read twice comes from there \
+                      all the same), a larger $nfiles or $meanfilesize, at least twice the memory, or direct I/O where \
+                      the workload offers it. Where the cache is what you mean to measure, nothing is wrong.",
         message: |workload, run, environment| fits_in_memory(workload, run, environment),
     },
     WarningDef {
@@ -106,6 +109,28 @@ pub static WARNINGS: &[WarningDef] = &[
         // Noted where the line was run; the run's figures do not show it.
         message: |_, _, _| None,
     },
+    WarningDef {
+        code: "W010",
+        title: "the file sets were not cold",
+        explanation: "--cold was given, and when the run began more than 1 % of the data of the file sets was in this \
+                      machine's page cache all the same. Reads may have been answered from there.\n\n\
+                      The kernel drops only pages that are clean and that nobody maps or locks: look for other programs \
+                      that have the files open. A file system that lives in memory (tmpfs) is never cold. As root, \
+                      --cold=drop-caches drops the cache of the whole machine; --prepare with a command that mounts the \
+                      file system anew drops everything of it.",
+        message: |_, run, _| not_cold(run),
+    },
+    WarningDef {
+        code: "W011",
+        title: "much of what was written was still in memory at the end",
+        explanation: "At least half of what the run wrote was not on stable storage when it ended, or could not be \
+                      brought there in the time that wlrun waits. The rate of writes is that of this machine's memory; \
+                      the storage could not or did not have to keep up with it, and a longer run would have been slowed \
+                      down to the storage's rate.\n\n\
+                      Use a longer --runtime, flowops that write to stable storage (fsync, or dsync), or direct I/O. \
+                      Where the cache is what you mean to measure, nothing is wrong.",
+        message: |_, run, _| not_written(run),
+    },
 ];
 
 /// The warning with this code.
@@ -157,18 +182,69 @@ fn never_executed(run: &Run) -> Option<String> {
     (!idle.is_empty()).then(|| format!("never executed in the measured window: {}", idle.join(", ")))
 }
 
+/// True where it is known that reads measured the storage after all.
+fn mostly_from_storage(run: &Run) -> bool {
+    let read = super::BytesSummary::of(run).and_then(|bytes| bytes.read?.split);
+    let cold = run.bytes.as_ref().is_some_and(|bytes| bytes.cold.is_some());
+    cold && read.is_some_and(|split| split.page_cache_share < 0.1)
+}
+
 fn fits_in_memory(workload: &WorkloadRecord, run: &Run, environment: &Environment) -> Option<String> {
     let memory = environment.memory_bytes?;
     let reads = run.flowops.iter().any(|f| f.class == FlowopClass::Read && !f.direct);
-    if !reads || workload.bytes == 0 || workload.bytes > memory {
+    if !reads || workload.bytes == 0 || workload.bytes > memory || mostly_from_storage(run) {
         return None;
     }
     Some(format!(
-        "the working set ({}) fits in memory ({}): reads measure this client's cache. Use {}.",
+        "the working set ({}) fits in memory ({}): reads measure this client's cache. Use --cold or {}.",
         units::bytes(workload.bytes),
         units::bytes(memory),
         more_files(workload)
     ))
+}
+
+/// Of what is in the page cache before a cold run, more is too much.
+const COLD_SHARE: f64 = 0.01;
+
+fn not_cold(run: &Run) -> Option<String> {
+    let bytes = run.bytes.as_ref()?;
+    let cold = bytes.cold.as_ref()?;
+    if bytes.storage.kind == StorageKind::Memory {
+        return Some(
+            "the file sets are not cold: their file system (tmpfs) lives in the page cache and cannot be".into(),
+        );
+    }
+    let failed = cold.failed.as_ref();
+    let failed = failed.map(|(count, why)| format!("; {count} files could not be dropped ({why})")).unwrap_or_default();
+    match &bytes.resident_before {
+        None => Some(format!("whether the file sets are cold is not known{failed}")),
+        Some(before) => match before.share() {
+            Some(share) if share > COLD_SHARE => Some(format!(
+                "{:.1} % of the file sets ({}) was in the page cache when the run began{failed}",
+                share * 100.0,
+                units::bytes(before.cached_pages * before.page_bytes)
+            )),
+            _ => (!failed.is_empty()).then(|| format!("the file sets may not be cold{failed}")),
+        },
+    }
+}
+
+fn not_written(run: &Run) -> Option<String> {
+    let bytes = run.bytes.as_ref()?;
+    let written: u64 = run.flowops.iter().map(|f| f.counts.bytes_written).sum();
+    if let Some(Drain { ended: DrainEnd::Limit | DrainEnd::Failed, elapsed_ns, error }) = &bytes.drain {
+        let why = error.clone().unwrap_or_else(|| format!("it was waited {} for", units::duration(*elapsed_ns)));
+        return Some(format!("what was written did not come to stable storage: {why}"));
+    }
+    let dirty = bytes.dirty.filter(|dirty| dirty.source == DirtySource::FileSets)?.bytes;
+    (written > 0 && dirty >= written.div_ceil(2)).then(|| {
+        format!(
+            "{} were written and {} were still in memory at the end: writes measure this client's cache. Use a longer \
+             --runtime.",
+            units::bytes(written),
+            units::bytes(dirty)
+        )
+    })
 }
 
 fn failed(run: &Run) -> Option<String> {
@@ -185,7 +261,7 @@ fn failed(run: &Run) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::RunRecord;
+    use crate::record::{BytesRecord, Cold, Dirty, Moved, Residency, RunRecord};
     use crate::summary::sample::{idle, sample};
 
     fn of(record: &RunRecord) -> Vec<String> {
@@ -249,10 +325,10 @@ mod tests {
         assert_eq!(
             of(&record),
             ["W003 the working set (1.25 GB) fits in memory (24.0 GB): reads measure this client's cache. \
-              Use a larger $nfiles."]
+              Use --cold or a larger $nfiles."]
         );
         record.workload.parameters.clear();
-        assert!(of(&record)[0].ends_with("Use more files."));
+        assert!(of(&record)[0].ends_with("Use --cold or more files."));
         record.workload.bytes = 0;
         assert_eq!(of(&record), [""; 0]);
         record.workload.bytes = 1;
@@ -273,6 +349,59 @@ mod tests {
         record.runs[0].flowops[0].counts.errors = [("ENOENT".into(), 2), ("EIO".into(), 1)].into();
         record.runs[0].flowops[1].counts.errors = [("ENOENT".into(), 3), ("EAGAIN".into(), 0)].into();
         assert_eq!(of(&record), ["W004 6 operations failed (EIO x 1, ENOENT x 5) and are in no rate or latency"]);
+    }
+
+    #[test]
+    fn w010_says_how_much_was_left_and_that_memory_cannot_be_cold() {
+        let mut record = quiet();
+        let before = Residency { page_bytes: 4096, pages: 1000, cached_pages: 10, ..Residency::default() };
+        record.runs[0].bytes = Some(BytesRecord { resident_before: Some(before), ..BytesRecord::default() });
+        assert_eq!(of(&record), [""; 0], "nobody asked for cold files");
+        let bytes = |record: &mut RunRecord, change: &dyn Fn(&mut BytesRecord)| {
+            change(record.runs[0].bytes.as_mut().unwrap());
+            of(record)
+        };
+        assert_eq!(bytes(&mut record, &|bytes| bytes.cold = Some(Cold::default())), [""; 0], "1 % may stay");
+        let found = bytes(&mut record, &|bytes| bytes.resident_before.as_mut().unwrap().cached_pages = 11);
+        assert_eq!(found, ["W010 1.1 % of the file sets (45.1 kB) was in the page cache when the run began"]);
+        let found = bytes(&mut record, &|bytes| bytes.cold.as_mut().unwrap().failed = Some((2, "EACCES".into())));
+        assert!(found[0].ends_with("; 2 files could not be dropped (EACCES)"), "{found:?}");
+        let found = bytes(&mut record, &|bytes| bytes.storage.kind = StorageKind::Memory);
+        assert!(found[0].contains("tmpfs"), "{found:?}");
+    }
+
+    #[test]
+    fn w011_wants_half_of_what_was_written_or_a_drain_that_did_not_end() {
+        let mut record = quiet();
+        record.runs[0].flowops[0].counts.bytes_written = 1000;
+        let dirty = |bytes, source| Some(Dirty { bytes, source });
+        for (dirty, warned) in [
+            (None, false),
+            (dirty(499, DirtySource::FileSets), false),
+            (dirty(500, DirtySource::FileSets), true),
+            (dirty(1000, DirtySource::Machine), false),
+        ] {
+            record.runs[0].bytes = Some(BytesRecord { dirty, ..BytesRecord::default() });
+            assert_eq!(of(&record).iter().any(|w| w.starts_with("W011 1.00 kB were written")), warned, "{dirty:?}");
+        }
+        let drain = |ended| Some(Drain { ended, elapsed_ns: 60_000_000_000, error: None });
+        record.runs[0].bytes = Some(BytesRecord { drain: drain(DrainEnd::Limit), ..BytesRecord::default() });
+        assert_eq!(of(&record), ["W011 what was written did not come to stable storage: it was waited 60.0 s for"]);
+        record.runs[0].bytes = Some(BytesRecord { drain: drain(DrainEnd::Skipped), ..BytesRecord::default() });
+        assert_eq!(of(&record), [""; 0]);
+    }
+
+    #[test]
+    fn w003_is_not_said_of_a_cold_run_whose_reads_came_from_storage() {
+        let mut record = sample();
+        let moved = |read_bytes| Some(Moved { read_bytes, written_bytes: 0 });
+        let cold = Some(Cold::default());
+        let resident_before = Some(Residency::default());
+        record.runs[0].bytes =
+            Some(BytesRecord { moved: moved(4_900_000), cold, resident_before, ..BytesRecord::default() });
+        assert_eq!(of(&record), [""; 0]);
+        record.runs[0].bytes.as_mut().unwrap().moved = moved(1_000_000);
+        assert!(of(&record)[0].starts_with("W003"), "most came from the page cache all the same");
     }
 
     #[test]

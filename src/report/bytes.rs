@@ -1,0 +1,155 @@
+//! Where the bytes went, in words.
+
+use super::line_of;
+use crate::record::{BytesRecord, Dirty, DirtySource, Drain, DrainEnd, Run, StorageKind};
+use crate::summary::{BytesSummary, Cell, ReadSummary, WrittenSummary};
+use crate::units;
+
+const HEAD: &str = "where the bytes went   ";
+
+/// Lines for the report, each with its newline; none where there is nothing to say.
+pub(super) fn lines(run: &Run, summary: Option<&BytesSummary>) -> String {
+    let (Some(record), Some(summary)) = (&run.bytes, summary) else { return String::new() };
+    let mut lines: Vec<String> = Vec::new();
+    lines.extend(summary.read.map(|read| line_of(&format!("read: {}", read_line(record, &read)))));
+    lines.extend(summary.written.map(|written| line_of(&format!("written: {}", written_line(record, &written)))));
+    lines.extend(resident_line(record));
+    let head = |at: usize| if at == 0 { HEAD.to_owned() } else { " ".repeat(HEAD.len()) };
+    lines.iter().enumerate().map(|(at, line)| head(at) + line + "\n").collect()
+}
+
+/// Bytes per second in MB.
+fn rate(bytes_per_s: f64) -> String {
+    match bytes_per_s {
+        0.0 => "0.0".to_owned(),
+        other => Cell::BytesPerSecond(other).to_string(),
+    }
+}
+
+fn read_line(record: &BytesRecord, read: &ReadSummary) -> String {
+    let app = rate(read.app_per_s);
+    let place = match record.storage.kind {
+        StorageKind::Memory => return format!("app {app} MB/s, all of it from memory (tmpfs)"),
+        StorageKind::Nfs => "wire",
+        StorageKind::Device | StorageKind::Unknown => "device",
+    };
+    match read.split {
+        None => format!("app {app} MB/s, how much of it came from the page cache is not known{}", why(record)),
+        Some(split) if split.storage_bytes > read.app_bytes => format!(
+            "app {app} MB/s, {place} {} MB/s: more than was asked for (read ahead, metadata, or others)",
+            rate(split.storage_per_s)
+        ),
+        Some(split) => format!(
+            "app {app} MB/s = {place} {} + page cache {} ({:.0} %)",
+            rate(split.storage_per_s),
+            rate(split.page_cache_per_s),
+            split.page_cache_share * 100.0
+        ),
+    }
+}
+
+fn why(record: &BytesRecord) -> String {
+    record.storage.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default()
+}
+
+fn written_line(record: &BytesRecord, written: &WrittenSummary) -> String {
+    let place = match record.storage.kind {
+        StorageKind::Memory => return format!("app {} MB/s, all of it to memory (tmpfs)", rate(written.app_per_s)),
+        StorageKind::Nfs => "wire",
+        StorageKind::Device | StorageKind::Unknown => "device",
+    };
+    let mut parts = vec![format!("app {} MB/s", rate(written.app_per_s))];
+    parts.extend(written.storage_per_s.map(|per_s| format!("{} on the {place} at the end", rate(per_s))));
+    parts.extend(record.dirty.map(|Dirty { bytes, source }| {
+        let whose = match source {
+            DirtySource::FileSets => "still dirty",
+            DirtySource::Machine => "more dirty on this machine than before",
+        };
+        format!("{} {whose}", units::bytes(bytes))
+    }));
+    parts.extend(record.drain.as_ref().map(drained));
+    parts.join(", ")
+}
+
+fn drained(drain: &Drain) -> String {
+    let time = units::duration(drain.elapsed_ns);
+    match (drain.ended, &drain.error) {
+        (DrainEnd::Drained, _) => format!("drained in {time}"),
+        (DrainEnd::Limit, _) => format!("not drained within {time}"),
+        (DrainEnd::Skipped, _) => format!("not drained: skipped after {time}"),
+        (DrainEnd::Failed, error) => format!("not drained: {}", error.as_deref().unwrap_or("the kernel refused")),
+    }
+}
+
+/// Where somebody wants cold files, how cold they were.
+fn resident_line(record: &BytesRecord) -> Option<String> {
+    record.cold.as_ref()?;
+    let before = record.resident_before?;
+    let share = before.share().map_or_else(|| "no data".to_owned(), |share| format!("{} % of it", percent(share)));
+    Some(format!("cold: {share} in the page cache before the run"))
+}
+
+/// A share in per cent: what is not nothing is not shown as nothing.
+fn percent(share: f64) -> String {
+    if share == 0.0 { "0".to_owned() } else { format!("{:.2}", (share * 100.0).max(0.01)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Cold, Moved, Residency};
+    use crate::summary::sample::sample;
+
+    fn run(kind: StorageKind, moved: Option<(u64, u64)>) -> Run {
+        let mut run = sample().runs.remove(0);
+        run.flowops[0].counts.bytes_written = 20_000_000;
+        let mut bytes =
+            BytesRecord { moved: moved.map(|(r, w)| Moved { read_bytes: r, written_bytes: w }), ..Default::default() };
+        bytes.storage.kind = kind;
+        run.bytes = Some(bytes);
+        run
+    }
+
+    fn text(run: &Run) -> String {
+        lines(run, BytesSummary::of(run).as_ref())
+    }
+
+    #[test]
+    fn the_storage_the_page_cache_and_what_was_left() {
+        let mut run = run(StorageKind::Device, Some((2_000_000, 6_000_000)));
+        let bytes = run.bytes.as_mut().unwrap();
+        bytes.dirty = Some(Dirty { bytes: 14_000_000, source: DirtySource::FileSets });
+        bytes.drain = Some(Drain { ended: DrainEnd::Drained, elapsed_ns: 4_100_000_000, error: None });
+        insta::assert_snapshot!(text(&run), @r"
+        where the bytes went   read: app 2.5 MB/s = device 1.0 + page cache 1.5 (60 %)
+                               written: app 10.0 MB/s, 3.0 on the device at the end, 14.0 MB still dirty, drained in 4.10 s
+        ");
+        let bytes = run.bytes.as_mut().unwrap();
+        bytes.storage.kind = StorageKind::Nfs;
+        bytes.moved = Some(Moved { read_bytes: 6_000_000, written_bytes: 0 });
+        bytes.dirty = Some(Dirty { bytes: 0, source: DirtySource::Machine });
+        bytes.drain = Some(Drain { ended: DrainEnd::Limit, elapsed_ns: 60_000_000_000, error: None });
+        bytes.cold = Some(Cold::default());
+        bytes.resident_before = Some(Residency { pages: 100_000, cached_pages: 1, ..Residency::default() });
+        insta::assert_snapshot!(text(&run), @r"
+        where the bytes went   read: app 2.5 MB/s, wire 3.0 MB/s: more than was asked for (read ahead, metadata, or others)
+                               written: app 10.0 MB/s, 0.0 on the wire at the end, 0 B more dirty on this machine than before, not drained within 60.0 s
+                               cold: 0.01 % of it in the page cache before the run
+        ");
+    }
+
+    #[test]
+    fn what_is_not_known_is_said_and_memory_is_memory() {
+        let mut unknown = run(StorageKind::Unknown, None);
+        unknown.bytes.as_mut().unwrap().storage.reason = Some("no counter\n".into());
+        insta::assert_snapshot!(text(&unknown), @r"
+        where the bytes went   read: app 2.5 MB/s, how much of it came from the page cache is not known (no counter\n)
+                               written: app 10.0 MB/s
+        ");
+        insta::assert_snapshot!(text(&run(StorageKind::Memory, None)), @r"
+        where the bytes went   read: app 2.5 MB/s, all of it from memory (tmpfs)
+                               written: app 10.0 MB/s, all of it to memory (tmpfs)
+        ");
+        assert_eq!(text(&sample().runs[0]), "");
+    }
+}
