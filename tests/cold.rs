@@ -118,7 +118,7 @@ fn a_cold_set_is_read_from_the_device_and_a_warm_one_from_the_page_cache() {
     assert!(cold["read"]["page_cache_share"].as_f64().unwrap() < 0.02, "{cold}");
     assert_eq!(codes(&run), [""; 0], "neither W003 nor W010: it was cold");
     let text = disk.text_of("cold");
-    assert!(text.contains("cold: 0 % of it in the page cache before the run"), "{text}");
+    assert!(text.contains("cold: 0 % of the file sets in the page cache before the run"), "{text}");
 
     let run = disk.run_of("warm");
     let warm = &run["bytes"];
@@ -341,4 +341,40 @@ fn the_lock_is_taken_again_after_the_command() {
     let pid = rustix::process::Pid::from_raw(pid).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     outcome.exits(3).says("another wlrun works in it");
+}
+
+#[test]
+fn storage_that_takes_nothing_holds_neither_the_report_nor_who_will_not_wait() {
+    // A disk in a file of another disk: frozen, that takes no write of the first, whose `syncfs` then does not come back.
+    let write = "set mode quit alldone
+        define fileset name=f,path=$dir,entries=1,dirwidth=8,size=1m,prealloc,reuse
+        define process name=p { thread name=t {
+          flowop write name=w,filesetname=f,iosize=64k
+          flowop finishoncount name=e,value=16,target=w
+        } }
+        run\n";
+    let script = format!(
+        "OUTER=$DIR; DIR=$PWD/inner; mkdir \"$DIR\"
+         truncate -s 64m \"$OUTER/inner\"
+         mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 \"$OUTER/inner\"
+         mount -o loop \"$OUTER/inner\" \"$DIR\"
+         wl made
+         sync -f \"$OUTER\"
+         trap 'fsfreeze -u \"$OUTER\" 2>/dev/null' EXIT
+         fsfreeze -f \"$OUTER\"
+         env --default-signal=INT '{WLRUN}' test.wl --dir \"$DIR\" --json stuck.json >stuck.txt & pid=$!
+         until grep -q '^{} ' /proc/$pid/task/*/syscall 2>/dev/null; do kill -0 $pid; done
+         kill -INT $pid
+         until [ -e stuck.json ]; do kill -0 $pid; done
+         fsfreeze -u \"$OUTER\"
+         wait $pid",
+        libc::SYS_syncfs
+    );
+    let Some(disk) = Disk::run(write, &script) else { return };
+    let run = disk.run_of("stuck");
+    assert_eq!((&run["complete"], &run["valid"]), (&true.into(), &true.into()));
+    assert_eq!(run["bytes"]["drain"]["ended"], "skipped");
+    assert_eq!(number(&run["bytes"]["dirty"]["bytes"]), MIB);
+    assert!(codes(&run).contains(&"W011"));
+    assert!(disk.text_of("stuck").contains("1.05 MB still dirty, not drained: skipped after"));
 }

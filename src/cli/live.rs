@@ -95,7 +95,7 @@ impl Live {
             Event::Doing(text) => {
                 self.clear();
                 if self.terminal {
-                    say(&format!("{}\n", text.escape_debug()));
+                    say(&format!("{}\n", text.replace(char::is_control, " ")));
                 }
             }
             Event::Dump { format, path, record } => self.files.dump(&format, &path, &record),

@@ -414,12 +414,12 @@ impl<'r> Watch<'r> {
     }
 
     fn open(&mut self) {
+        self.count_from_now();
         let gate = self.now();
         let start = gate.saturating_add(self.asked.warmup_ns);
         let end = self.asked.length_ns.map_or(u64::MAX, |length| start.saturating_add(length));
         self.opened = true;
         self.cpu_before = self.process_cpu();
-        self.count_from_now();
         self.control.open(gate, start, end);
         self.begin_ticks(Warm { since: gate, at: gate, io: IntervalCounts::default() }, start);
     }
@@ -427,12 +427,12 @@ impl<'r> Watch<'r> {
     /// Measures anew from now on, or after a warm-up.
     fn begin(&mut self, asked: Asked) {
         self.asked = asked;
+        self.count_from_now();
         let now = self.now();
         let start = now.saturating_add(asked.warmup_ns);
         let end = asked.length_ns.map_or(u64::MAX, |length| start.saturating_add(length));
         self.intervals = Intervals::default();
         self.cpu_before = self.process_cpu();
-        self.count_from_now();
         let since = self.control.window_start();
         let warm = Warm { since, at: now, io: self.io_of(since) };
         self.control.begin(start, end);

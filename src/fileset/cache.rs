@@ -121,7 +121,8 @@ impl Files<'_> {
                 rustix::fs::fadvise(fd, 0, None, Advice::DontNeed)?;
                 let size = rustix::fs::fstat(fd)?.st_size as u64;
                 // Only clean pages go; what became dirty behind the back of `syncfs` is written file by file.
-                if cached_pages(fd, size)?.unwritten.is_some_and(|u| u.dirty + u.writeback > 0) {
+                let unwritten = cached_pages(fd, size).ok().and_then(|pages| pages.unwritten);
+                if unwritten.is_some_and(|unwritten| unwritten.dirty + unwritten.writeback > 0) {
                     rustix::fs::fdatasync(fd)?;
                     rustix::fs::fadvise(fd, 0, None, Advice::DontNeed)?;
                 }
@@ -184,5 +185,77 @@ impl Files<'_> {
             run();
         });
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::layout::tests::{plan, spec};
+    use super::super::{Presence, Shape};
+    use super::*;
+    use crate::sys::Region;
+    use std::time::Duration;
+
+    /// A pool of 20 files of which every other exists, each of three pages, below a directory.
+    fn with_files(test: impl FnOnce(&Files<'_>)) {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = plan(&spec(20, 1e9, 0.0), 1);
+        let shape = Shape::of(&layout);
+        let region = Region::create(Pool::bytes(shape)).unwrap();
+        let pool = Pool::attach(&region, 0, shape);
+        pool.fill(&layout, &Presence { files: (0..20).map(|file| file % 2 == 0).collect(), leafdirs: vec![] });
+        let mut path = PathBuffer::new();
+        for file in 0..20 {
+            pool.file_path(file, &mut path);
+            let path = dir.path().join(path.as_os_str());
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, vec![1; 2 * rustix::param::page_size() + 1]).unwrap();
+        }
+        test(&Files { root: dir.path(), pool: &pool, threads: 3, cancel: &AtomicBool::new(false) });
+    }
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(600)
+    }
+
+    #[test]
+    fn files_that_exist_are_looked_at_or_as_many_as_are_wanted() {
+        with_files(|files| {
+            let all = files.cached(100, soon(), Seed::root(1)).unwrap();
+            assert_eq!((all.files, all.looked_at, all.unknown, all.pages, all.cached), (10, 10, 0, 30, 30));
+            let some = files.cached(4, soon(), Seed::root(1)).unwrap();
+            assert_eq!((some.files, some.looked_at, some.pages), (10, 4, 12));
+            let late = files.cached(100, Instant::now(), Seed::root(1)).unwrap();
+            // Each thread was at one file at most when the time was up.
+            assert!(late.files == 10 && late.looked_at <= 3, "{late:?}");
+            files.cancel.store(true, Relaxed);
+            assert_eq!(files.cached(100, soon(), Seed::root(1)).unwrap().looked_at, 0);
+        });
+    }
+
+    #[test]
+    fn what_cannot_be_looked_at_is_counted_and_no_link_is_followed() {
+        with_files(|files| {
+            let mut path = PathBuffer::new();
+            let mut path_of = |file| {
+                files.pool.file_path(file, &mut path);
+                files.root.join(path.as_os_str())
+            };
+            std::fs::remove_file(path_of(0)).unwrap();
+            std::fs::remove_file(path_of(2)).unwrap();
+            std::os::unix::fs::symlink(path_of(4), path_of(2)).unwrap();
+            let found = files.cached(100, soon(), Seed::root(1)).unwrap();
+            assert_eq!((found.looked_at, found.unknown, found.pages), (10, 2, 24));
+        });
+    }
+
+    #[test]
+    fn a_sum_knows_what_is_unwritten_only_where_all_do() {
+        let known = Cached { files: 1, unwritten: Some(Unwritten { dirty: 2, writeback: 3 }), ..Cached::default() };
+        let mut sum = known;
+        sum.merge(&known);
+        assert_eq!((sum.files, sum.unwritten), (2, Some(Unwritten { dirty: 4, writeback: 6 })));
+        sum.merge(&Cached { files: 1, ..Cached::default() });
+        assert_eq!((sum.files, sum.unwritten), (3, None));
     }
 }

@@ -85,13 +85,21 @@ fn drained(drain: &Drain) -> String {
 fn resident_line(record: &BytesRecord) -> Option<String> {
     record.cold.as_ref()?;
     let before = record.resident_before?;
-    let share = before.share().map_or_else(|| "no data".to_owned(), |share| format!("{} % of it", percent(share)));
-    Some(format!("cold: {share} in the page cache before the run"))
+    let share = match before.share() {
+        Some(share) => format!("{} % of the file sets in the page cache before the run", percent(share)),
+        None if before.files_unknown > 0 => "not known".to_owned(),
+        None => "no data in the file sets".to_owned(),
+    };
+    Some(format!("cold: {share}"))
 }
 
 /// A share in per cent: what is not nothing is not shown as nothing.
 fn percent(share: f64) -> String {
-    if share == 0.0 { "0".to_owned() } else { format!("{:.2}", (share * 100.0).max(0.01)) }
+    match share * 100.0 {
+        0.0 => "0".to_owned(),
+        percent if percent < 9.995 => format!("{:.2}", percent.max(0.01)),
+        percent => format!("{percent:.0}"),
+    }
 }
 
 #[cfg(test)]
@@ -134,7 +142,7 @@ mod tests {
         insta::assert_snapshot!(text(&run), @r"
         where the bytes went   read: app 2.5 MB/s, wire 3.0 MB/s: more than was asked for (read ahead, metadata, or others)
                                written: app 10.0 MB/s, 0.0 on the wire at the end, 0 B more dirty on this machine than before, not drained within 60.0 s
-                               cold: 0.01 % of it in the page cache before the run
+                               cold: 0.01 % of the file sets in the page cache before the run
         ");
     }
 

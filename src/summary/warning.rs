@@ -217,6 +217,11 @@ fn not_cold(run: &Run) -> Option<String> {
     let failed = cold.failed.as_ref();
     let failed = failed.map(|(count, why)| format!("; {count} files could not be dropped ({why})")).unwrap_or_default();
     match &bytes.resident_before {
+        Some(before) if before.files_unknown > 0 => Some(format!(
+            "whether the file sets are cold is not known: {} of the {} files that were looked at show it to their owner \
+             only{failed}",
+            before.files_unknown, before.files_looked_at
+        )),
         None => Some(format!("whether the file sets are cold is not known{failed}")),
         Some(before) => match before.share() {
             Some(share) if share > COLD_SHARE => Some(format!(
@@ -366,6 +371,8 @@ mod tests {
         assert_eq!(found, ["W010 1.1 % of the file sets (45.1 kB) was in the page cache when the run began"]);
         let found = bytes(&mut record, &|bytes| bytes.cold.as_mut().unwrap().failed = Some((2, "EACCES".into())));
         assert!(found[0].ends_with("; 2 files could not be dropped (EACCES)"), "{found:?}");
+        let found = bytes(&mut record, &|bytes| bytes.resident_before.as_mut().unwrap().files_unknown = 3);
+        assert!(found[0].contains("is not known: 3 of the"), "{found:?}");
         let found = bytes(&mut record, &|bytes| bytes.storage.kind = StorageKind::Memory);
         assert!(found[0].contains("tmpfs"), "{found:?}");
     }

@@ -64,7 +64,7 @@ enum Aside<T> {
 }
 
 /// What is known of the file sets before a run.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Before {
     pub(super) storage: Option<Arc<Storage>>,
     pub(super) cold: Option<Cold>,
@@ -143,12 +143,18 @@ impl Controller<'_> {
         Ok(true)
     }
 
+    /// Adds to a run what was found before its workers started.
+    pub(super) fn add_before(&self, run: &mut Run) {
+        if let Some(bytes) = &mut run.bytes {
+            bytes.cold = self.before.cold.clone();
+            bytes.resident_before = self.before.resident;
+        }
+    }
+
     /// Adds to a run what is known once its workers are gone.
     pub(super) async fn after(&mut self, run: &mut Run) {
-        let before = std::mem::take(&mut self.before);
-        let (Some(bytes), Some(storage)) = (&mut run.bytes, before.storage) else { return };
-        bytes.cold = before.cold;
-        bytes.resident_before = before.resident;
+        self.add_before(run);
+        let (Some(bytes), Some(storage)) = (&mut run.bytes, self.before.storage.take()) else { return };
         // Who ends it does not want to wait, and what is stuck cannot be looked at.
         if self.signal.is_some() || run.ended == Ended::Stuck {
             return;

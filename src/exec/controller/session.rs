@@ -84,7 +84,8 @@ impl<'a> Controller<'a> {
     async fn snap(&mut self) {
         self.end_background().await;
         if let Some(live) = &mut self.live {
-            let (plan, run) = (live.plan(), live.snapshot());
+            let (plan, mut run) = (live.plan(), live.snapshot());
+            self.add_before(&mut run);
             self.add(plan, run);
         }
     }
