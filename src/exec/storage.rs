@@ -199,11 +199,11 @@ pub(super) fn dirty_growth(before: Reading, after: Reading) -> Option<u64> {
 
 /// The last mount of a file system, as /proc/self/mountinfo has it: ID, parent, MAJOR:MINOR, root, mount point.
 fn mount_point(mountinfo: &str, number: &str) -> Option<String> {
-    let mounts = mountinfo.lines().map(|line| line.split(' ').collect::<Vec<_>>());
-    mounts
-        .filter(|fields| fields.get(2) == Some(&number))
-        .filter_map(|fields| Some((*fields.get(4)?).to_owned()))
-        .last()
+    mountinfo.lines().rev().find_map(|line| {
+        let fields: Vec<&str> = line.split(' ').collect();
+        (fields.get(2) == Some(&number)).then_some(())?;
+        Some((*fields.get(4)?).to_owned())
+    })
 }
 
 #[cfg(test)]

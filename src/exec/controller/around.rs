@@ -10,7 +10,6 @@ use crate::fileset::{Cached, CreateError, Files, Pool, lock_again};
 use crate::random::stream::Seed;
 use crate::record::{Cold, ColdHow, Dirty, DirtySource, Drain, DrainEnd, Ended, Failure, Residency, Run};
 use crate::sys::{Region, describe};
-use std::future::Future;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
@@ -317,12 +316,10 @@ pub(super) fn fail(run: &mut Run, failure: Failure) {
     run.failures.push(failure);
 }
 
-fn maybe(length: Option<Duration>) -> impl Future<Output = ()> {
-    async move {
-        match length {
-            Some(length) => tokio::time::sleep(length).await,
-            None => std::future::pending().await,
-        }
+async fn maybe(length: Option<Duration>) {
+    match length {
+        Some(length) => tokio::time::sleep(length).await,
+        None => std::future::pending().await,
     }
 }
 
