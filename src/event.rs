@@ -75,6 +75,8 @@ pub enum Event {
         /// Without its newline.
         text: String,
     },
+    /// Something is done that is no part of the workload and may take its time; in words.
+    Doing(String),
     /// A line that a thread of the workload says.
     Said(String),
     /// Something that a reader should know now.

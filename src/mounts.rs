@@ -78,44 +78,55 @@ pub fn unescape(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// A whole disk, at the bottom of what a file system stands on.
+/// A block device.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Disk {
-    /// `sda`.
+    /// `sda`, `sda1`, `dm-0`.
     pub name: String,
     /// Its directory in /sys.
     pub path: PathBuf,
 }
 
-/// The whole disks beneath a mount: partitions are followed to their disk, device-mapper and md devices to what they
-/// are made of. Empty where it has no block device, or /sys does not show it.
-pub fn disks(root: &Path, mount: &Mount) -> Vec<Disk> {
-    let mut found = BTreeSet::new();
-    if mount.device.starts_with("0:") {
+/// The block devices that a mount's file system is on: one, or those of a btrfs. Empty where it has none, or /sys does not
+/// show it.
+pub fn devices(root: &Path, mount: &Mount) -> Vec<Disk> {
+    let entries = if mount.device.starts_with("0:") {
         // btrfs has a number of its own, and its source is a device; so have others that span several.
-        if let Some(entry) = source_entry(root, &mount.source) {
-            members(root, &entry).iter().for_each(|path| descend(path, 0, &mut found));
-        }
+        source_entry(root, &mount.source).map(|entry| members(root, &entry)).unwrap_or_default()
     } else {
-        descend(&root.join("sys/dev/block").join(&mount.device), 0, &mut found);
-    }
+        vec![root.join("sys/dev/block").join(&mount.device)]
+    };
+    entries.iter().filter_map(|entry| disk(entry.canonicalize().ok()?)).collect()
+}
+
+/// What a device file stands for; none where the path is none, or /sys does not show it.
+pub fn device(root: &Path, path: &str) -> Option<Disk> {
+    disk(source_entry(root, path)?.canonicalize().ok()?)
+}
+
+/// The whole disks beneath a mount; see [`whole`].
+pub fn disks(root: &Path, mount: &Mount) -> Vec<Disk> {
+    whole(&devices(root, mount))
+}
+
+/// The whole disks beneath devices: partitions are followed to their disk, device-mapper and md devices to what they are
+/// made of.
+pub fn whole(devices: &[Disk]) -> Vec<Disk> {
+    let mut found = BTreeSet::new();
+    devices.iter().for_each(|device| descend(&device.path, 0, &mut found));
     found.into_iter().collect()
 }
 
-/// The whole disks beneath a device file, such as that of a swap area.
-pub fn disks_of_device(root: &Path, device: &str) -> Vec<Disk> {
-    let mut found = BTreeSet::new();
-    if let Some(entry) = source_entry(root, device) {
-        descend(&entry, 0, &mut found);
-    }
-    found.into_iter().collect()
+/// A slash in a device's name (`cciss/c0d0`) is `!` in /sys.
+fn disk(path: PathBuf) -> Option<Disk> {
+    let name = path.file_name()?.to_str()?.replace('!', "/");
+    Some(Disk { name, path })
 }
 
 /// The entry in /sys of `/dev/sda1`. `/dev/mapper/x` is a link to `../dm-0`.
 fn source_entry(root: &Path, source: &str) -> Option<PathBuf> {
     let device = root.join(source.strip_prefix('/').filter(|path| path.starts_with("dev/"))?);
     let device = device.canonicalize().unwrap_or(device);
-    // A slash in a device's name (`cciss/c0d0`) is `!` in /sys.
     let name = device.strip_prefix(root.join("dev")).ok()?.to_str()?.replace('/', "!");
     let entry = root.join("sys/class/block").join(name);
     entry.exists().then_some(entry)
@@ -139,8 +150,8 @@ fn descend(entry: &Path, depth: u32, found: &mut BTreeSet<Disk>) {
     let slaves: Vec<PathBuf> = slaves.map(|slave| slave.path()).collect();
     if !slaves.is_empty() {
         slaves.iter().for_each(|slave| descend(slave, depth + 1, found));
-    } else if let Some(name) = path.file_name().and_then(|name| name.to_str()) {
-        found.insert(Disk { name: name.replace('!', "/"), path });
+    } else {
+        found.extend(disk(path));
     }
 }
 
@@ -228,7 +239,16 @@ pub(crate) mod tests {
         assert_eq!(names("0:42", "tmpfs"), [""; 0]);
         assert_eq!(names("0:43", "server:/dev/sda"), [""; 0]);
         assert_eq!(names("7:9", "/dev/loop9"), [""; 0], "a device that /sys does not show");
-        let swap = disks_of_device(root.path(), "/dev/sda2");
-        assert_eq!(swap[0].name, "sda");
+        let swap = device(root.path(), "/dev/sda2").unwrap();
+        assert_eq!((swap.name.as_str(), whole(std::slice::from_ref(&swap))[0].name.as_str()), ("sda2", "sda"));
+        assert_eq!(device(root.path(), "/mnt/sda2"), None);
+        let own = |number: &str, source: &str| {
+            let mount = mount(&format!("1 0 {number} / /x rw - any {source} rw")).unwrap();
+            devices(root.path(), &mount).into_iter().map(|device| device.name).collect::<Vec<_>>()
+        };
+        assert_eq!(own("8:1", "/dev/sda1"), ["sda1"], "no disk is looked for beneath");
+        assert_eq!(own("253:0", "/dev/mapper/vg-data"), ["dm-0"]);
+        assert_eq!(own("0:40", "/dev/sdd").len(), 2);
+        assert_eq!(own("0:42", "tmpfs"), [""; 0]);
     }
 }

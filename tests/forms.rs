@@ -100,6 +100,7 @@ impl Schema {
                     self.check(rule, item, &format!("{at}[{n}]"))?;
                 }
             }
+            "required" if !value.is_object() => {}
             "required" => {
                 if let Some(missing) = list(rule).iter().find(|key| value.get(key.as_str().unwrap()).is_none()) {
                     return fails(format!("no {missing}"));

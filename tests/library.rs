@@ -204,7 +204,7 @@ fn each_of_them_does_all_its_operations() {
 
 /// What is true of each of these runs and no fault of the personality: the set fits in memory, so a call is hardly longer
 /// than what wlrun does for it; others want the processors; there are few operations, and little time.
-const OF_SMALL_RUNS: [&str; 5] = ["W003", "W008", "W009", "W013", "W015"];
+const OF_SMALL_RUNS: [&str; 6] = ["W003", "W008", "W009", "W011", "W013", "W015"];
 
 fn runs(small: &Small) {
     // On a disk: the temporary directory is often in memory, where direct I/O may not be possible.

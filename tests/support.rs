@@ -72,6 +72,8 @@ impl Bench {
         let mut words = self.prefix.clone();
         words.extend([WLRUN.into(), self.file.clone(), "--dir".into(), self.dir.display().to_string()]);
         words.extend(["--json".into(), self.json_path().display().to_string()]);
+        // It would wait for what everybody has written to the disk that holds the scratch directory.
+        words.push("--no-drain".into());
         words.extend(self.args.clone());
         self.words(&words)
     }

@@ -7,6 +7,7 @@ mod asserts;
 mod cases;
 mod choose;
 mod cli;
+mod cold;
 mod content;
 mod data;
 mod devices;

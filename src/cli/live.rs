@@ -94,6 +94,12 @@ impl Live {
                     say(&format!("the window has closed; {processes} {have} operations under way\n"));
                 }
             }
+            Event::Doing(text) => {
+                self.clear();
+                if self.terminal {
+                    say(&format!("{}\n", text.replace(char::is_control, " ")));
+                }
+            }
             Event::Dump { format, path, record } => self.files.dump(&format, &path, &record),
             Event::Directory(path) => self.files.directory(&path),
             Event::Log { path, text } => self.files.log(&path, &text),

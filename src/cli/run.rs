@@ -9,7 +9,7 @@ use super::{Parameters, complain, library, print, say, written};
 use crate::exec::{self, ExecError, Outcome, ProcessModel};
 use crate::fileset::device::Leave;
 use crate::plan::{Plan, Step, Workload};
-use crate::record::{Ended, NotBegun, RunRecord};
+use crate::record::{ColdHow, Ended, NotBegun, RunRecord};
 use crate::summary::assertion;
 use crate::sys::describe;
 use clap::Args;
@@ -28,7 +28,7 @@ pub(super) struct RunArgs {
     /// Write into trees that wlrun did not make; files that were there are written to, and never removed
     #[arg(long)]
     adopt: bool,
-    /// Let the workload's `system` and `stats command` lines run
+    /// Let the workload's `system` and `stats command` lines run, and --prepare and --cleanup
     #[arg(long)]
     allow_exec: bool,
     /// File sets may lie below this path too
@@ -43,6 +43,19 @@ pub(super) struct RunArgs {
     /// Take the trees away at the end
     #[arg(long)]
     remove: bool,
+    /// Take the file sets out of this machine's page cache before each run: `drop` (file by file, the default) or
+    /// `drop-caches` (the whole page cache, with directories and inodes; for root)
+    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "drop", value_parser = parse_cold)]
+    cold: Option<ColdHow>,
+    /// Give this to the shell before each run, when the file sets are made, for instance to mount anew; needs --allow-exec
+    #[arg(long, value_name = "CMD")]
+    prepare: Option<String>,
+    /// Give this to the shell after each run; needs --allow-exec
+    #[arg(long, value_name = "CMD")]
+    cleanup: Option<String>,
+    /// Do not wait after a run until what it wrote is on stable storage
+    #[arg(long)]
+    no_drain: bool,
     /// How requests reach the kernel: sync, null
     #[arg(long, value_name = "ENGINE", default_value = "sync", value_parser = parse_engine)]
     engine: String,
@@ -98,6 +111,14 @@ fn parse_engine(text: &str) -> Result<String, String> {
     }
     let names: Vec<&str> = ENGINES.iter().filter(|def| def.listed).map(|def| def.name).collect();
     Err(format!("expected {}", names.join(", ")))
+}
+
+fn parse_cold(text: &str) -> Result<ColdHow, String> {
+    match text {
+        "drop" => Ok(ColdHow::Drop),
+        "drop-caches" => Ok(ColdHow::DropCaches),
+        _ => Err("expected drop or drop-caches".into()),
+    }
 }
 
 fn parse_model(text: &str) -> Result<ProcessModel, String> {
@@ -200,6 +221,7 @@ fn try_run(args: &RunArgs, about: &mut About) -> Result<Exit, Failed> {
         about.told = true;
         return Err((exit::USAGE, resolved.mistakes().join("\n")));
     };
+    check_around(args)?;
     check_system(plan, args.allow_exec)?;
     check_places(plan, &args.allow_path)?;
     super::files::check(plan)?;
@@ -227,6 +249,10 @@ fn try_run(args: &RunArgs, about: &mut About) -> Result<Exit, Failed> {
                 Some(exec::TraceOptions { path: super::absolute(&here, path), operations: args.trace_ops })
             }
         },
+        cold: args.cold,
+        prepare: args.prepare.clone(),
+        cleanup: args.cleanup.clone(),
+        drain: !args.no_drain,
     };
     let objections = exec::objections(plan, &exec_options);
     if !objections.is_empty() {
@@ -396,6 +422,25 @@ fn open_outputs(args: &RunArgs) -> Result<Vec<Pending>, Failed> {
         outputs.push(output);
     }
     Ok(outputs)
+}
+
+/// What is about files is of no use where none are touched; and what goes to the shell needs leave.
+fn check_around(args: &RunArgs) -> Result<(), Failed> {
+    let commands = [("--prepare", args.prepare.is_some()), ("--cleanup", args.cleanup.is_some())];
+    let given = || commands.into_iter().filter(|(_, given)| *given).map(|(name, _)| name);
+    if let Some(option) = args.cold.map(|_| "--cold").into_iter().chain(given()).next()
+        && !exec::touches_files(&args.engine)
+    {
+        let engine = args.engine.split(':').next().unwrap_or_default();
+        let message = format!("{option} is about files, and the engine {engine} touches none; leave one of them out");
+        return Err((exit::USAGE, message));
+    }
+    match given().next() {
+        Some(name) if !args.allow_exec => {
+            Err((exit::REFUSED, format!("{name} gives a command to the shell; --allow-exec lets it")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A workload is data from a stranger: what it gives to the shell runs only with leave.

@@ -52,6 +52,10 @@ fn record() -> Value {
         interval,
         &[("total", json!({ "$ref": "#/$defs/IntervalCounts", "description": "All flowops that do I/O together." }))],
     );
+    let bytes = bytes();
+    add(def(&mut schema, "BytesRecord"), &bytes);
+    def(&mut schema, "Interval")["properties"]["bytes"] =
+        object("Where the bytes of an interval went; absent where the run has none.", &bytes);
     add(def(&mut schema, "Run"), &[("total", json!({ "$ref": "#/$defs/Total" }))]);
     schema["$id"] = "record.schema.json".into();
     schema["title"] = "A record of wlrun".into();
@@ -110,6 +114,33 @@ fn added_to_interval() -> [(&'static str, Value); 3] {
         ("ops_per_s", rate("Operations")),
         ("bytes_per_s", rate("Bytes read and written")),
         ("latency_mean_ns", or_null("Mean latency in nanoseconds; null where no operation finished.")),
+    ]
+}
+
+/// What the calls moved and what the storage did, for reads and for writes.
+fn bytes() -> [(&'static str, Value); 2] {
+    let storage = |what: &str| or_null(&format!("{what} Null where nothing counts it."));
+    let mut share = storage("The last as a part of `app_bytes`, 0 to 1.");
+    share["type"] = json!(["number", "null"]);
+    share.as_object_mut().expect("an object").shift_remove("format");
+    let read = [
+        ("app_bytes", whole("Bytes that read calls returned.")),
+        ("storage_bytes", storage("Bytes that the storage delivered meanwhile: at most so many of them.")),
+        ("page_cache_bytes", storage("The rest, which was in the page cache: at least so many.")),
+        ("page_cache_share", share),
+    ];
+    let written = [
+        ("app_bytes", whole("Bytes that write calls took.")),
+        ("storage_bytes", storage("Bytes that the storage took meanwhile: at most so many of them.")),
+    ];
+    let or_nothing = |what: &str, keys: &[(&str, Value)]| {
+        let mut schema = object(what, keys);
+        schema["type"] = json!(["object", "null"]);
+        schema
+    };
+    [
+        ("read", or_nothing("Where what was read came from; null where nothing was read.", &read)),
+        ("written", or_nothing("Where what was written went; null where nothing was written.", &written)),
     ]
 }
 

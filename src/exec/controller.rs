@@ -1,6 +1,7 @@
 //! The process that the user started: it prepares the file sets, starts the workers, opens the gate, watches, and makes
 //! the record. One thread, which never touches the file system under test while a run is on.
 
+mod around;
 mod background;
 mod session;
 
@@ -21,11 +22,12 @@ use crate::monitor::{Monitors, Site};
 use crate::plan::{Plan, RunPlan, Step, Workload};
 use crate::record::counters::{Counters, Shape};
 use crate::record::{
-    Ended, Environment, Failure, NotBegun, OwnCost, Run, RunRecord, SCHEMA_VERSION, WarningRecord, WorkloadRecord,
-    redact, resolved,
+    ColdHow, Ended, Environment, Failure, NotBegun, OwnCost, Run, RunRecord, SCHEMA_VERSION, WarningRecord,
+    WorkloadRecord, redact, resolved,
 };
 use crate::summary;
-use crate::sys::Region;
+use crate::sys::{Region, describe};
+use around::{Before, Tree};
 use background::Background;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -81,6 +83,14 @@ pub struct Options {
     pub interval_percentiles: bool,
     /// Write what each thread chooses.
     pub trace: Option<TraceOptions>,
+    /// Take the file sets out of the page cache before each run.
+    pub cold: Option<ColdHow>,
+    /// For the shell, before the file sets are used in each run.
+    pub prepare: Option<String>,
+    /// For the shell, after each run.
+    pub cleanup: Option<String>,
+    /// After a run that wrote, wait until that is on stable storage.
+    pub drain: bool,
 }
 
 impl Default for Options {
@@ -98,6 +108,10 @@ impl Default for Options {
             per_process: false,
             interval_percentiles: false,
             trace: None,
+            cold: None,
+            prepare: None,
+            cleanup: None,
+            drain: true,
         }
     }
 }
@@ -134,7 +148,12 @@ pub enum ExecError {
 pub fn objections(plan: &Plan, options: &Options) -> Vec<String> {
     let one_process = options.process_model == ProcessModel::Threads;
     let helpers = helpers(options);
-    plan.runs().flat_map(|run| limits::Needs::of(run, one_process, helpers).objections()).collect()
+    let limits = plan.runs().flat_map(|run| limits::Needs::of(run, one_process, helpers).objections());
+    let caches = (options.cold == Some(ColdHow::DropCaches)).then(around::may_drop_caches).and_then(Result::err);
+    let caches = caches.map(|error| {
+        format!("--cold=drop-caches: this process may not drop the caches of the machine: {}", describe(&error))
+    });
+    limits.chain(caches).collect()
 }
 
 /// Helpers that the engine starts for a thread at most.
@@ -367,12 +386,16 @@ struct Controller<'a> {
     background: Vec<Background>,
     /// What happened before the next run and belongs into its record.
     notes: Vec<WarningRecord>,
-    /// Keep other runs out of our trees.
-    locks: Vec<rustix::fd::OwnedFd>,
     /// Devices that are open as long as this invocation lasts.
     devices: Vec<(u64, rustix::fd::OwnedFd)>,
-    /// Roots of trees that carry our mark.
-    ours: Vec<std::path::PathBuf>,
+    /// The trees that were made or found.
+    trees: Vec<Tree>,
+    /// Their locks were given up for a command of the user.
+    unlocked: bool,
+    /// The command for after a run is still to come.
+    wants_cleanup: bool,
+    /// What was found before the run that is on.
+    before: Before,
     environment: Environment,
     /// Where the file sets lie, without symbolic links. Looked at once, before the first run.
     targets: Vec<PathBuf>,
@@ -401,9 +424,11 @@ impl<'a> Controller<'a> {
             left_early: false,
             background: Vec::new(),
             notes: Vec::new(),
-            locks: Vec::new(),
             devices: Vec::new(),
-            ours: Vec::new(),
+            trees: Vec::new(),
+            unlocked: false,
+            wants_cleanup: false,
+            before: Before::default(),
             environment: Environment {
                 devices: stage.sets.devices(),
                 ..Environment::read(plan.dir.as_deref(), &places(plan))
@@ -417,6 +442,18 @@ impl<'a> Controller<'a> {
     }
 
     async fn steps(&mut self) -> Result<(), ExecError> {
+        let result = self.each_step().await;
+        // Where something failed before the run, the command for after it has not been run yet.
+        if let Some(failure) = self.clean_up().await {
+            match self.runs.last_mut() {
+                Some(run) => around::fail(run, failure),
+                None => (self.show)(Event::Warning(failure.message)),
+            }
+        }
+        result
+    }
+
+    async fn each_step(&mut self) -> Result<(), ExecError> {
         let plan = self.plan;
         for step in &plan.steps {
             let go_on = match step {
@@ -428,10 +465,12 @@ impl<'a> Controller<'a> {
                 Step::Sleep(nanos) | Step::Warmup(nanos) => self.sleep(Duration::from_nanos(*nanos)).await,
                 Step::Create(sets) => self.create(sets).await?,
                 Step::Run(run) => {
-                    let mut watch = self.start(run)?;
-                    watch.show_intervals();
-                    watch.until_gone(&mut self.signals, self.show).await;
-                    self.keep(watch)
+                    self.before().await? && {
+                        let mut watch = self.start(run)?;
+                        watch.show_intervals();
+                        watch.until_gone(&mut self.signals, self.show).await;
+                        self.keep(watch).await
+                    }
                 }
                 Step::Start(run) => self.start_session(run).await?,
                 step => self.session_step(step).await?,
@@ -541,13 +580,14 @@ impl<'a> Controller<'a> {
                 Ok(Created { lock, made: m, files: f, ours, unfinished }) => {
                     match device {
                         Some(number) => self.devices.extend(lock.map(|fd| (number, fd))),
-                        None => self.locks.extend(lock),
+                        None if self.stage.touches_files => {
+                            let exclusive = self.stage.sets.list[at].writes;
+                            self.trees.push(Tree { root: self.plan.filesets[at].root(), ours, exclusive, lock });
+                        }
+                        None => {}
                     }
                     made += m;
                     files += f;
-                    if ours {
-                        self.ours.push(self.plan.filesets[at].root());
-                    }
                     if unfinished {
                         (self.show)(Event::Warning(format!("fileset {name}: an earlier run did not finish making it")));
                     }
@@ -621,14 +661,18 @@ impl<'a> Controller<'a> {
     }
 
     /// Puts what came of workers that are gone into the record. False where that ends the invocation.
-    fn keep(&mut self, watch: Watch<'_>) -> bool {
+    async fn keep(&mut self, watch: Watch<'_>) -> bool {
         self.signal = self.signal.or(watch.signal());
         let plan = watch.plan();
-        let run = watch.record();
+        let mut run = watch.record();
         if let (Ended::RanDry, Some(reason)) = (run.ended, &run.reason) {
             (self.show)(Event::Warning(format!("the run ended early: {reason}")));
         }
-        let go_on = run.complete && run.valid;
+        self.after(&mut run).await;
+        if let Some(failure) = self.clean_up().await {
+            around::fail(&mut run, failure);
+        }
+        let go_on = run.complete && run.valid && self.signal.is_none();
         self.add(plan, run);
         go_on
     }
@@ -676,16 +720,27 @@ impl<'a> Controller<'a> {
 
     async fn finish(mut self, refused: bool) -> Result<Outcome, ExecError> {
         if self.options.remove {
-            self.remove();
+            self.take_away().await;
         }
         Ok(Outcome { signal: self.signal, refused, record: self.record_of(self.runs.clone()) })
     }
 
-    /// Takes our trees away.
+    /// Takes our trees away, under their locks.
+    async fn take_away(&mut self) {
+        let why = match self.lock_again().await {
+            Ok(None) => return self.remove(),
+            Ok(Some(run)) => run.reason.unwrap_or_default(),
+            Err(error) => error.to_string(),
+        };
+        (self.show)(Event::Warning(format!("the trees are not taken away: {why}")));
+    }
+
     fn remove(&mut self) {
         let cancel = AtomicBool::new(false);
-        for root in std::mem::take(&mut self.ours) {
-            if let Err(error) = crate::fileset::remove(&root, &cancel) {
+        // The locks are held until the last is gone.
+        let trees = std::mem::take(&mut self.trees);
+        for tree in trees.iter().filter(|tree| tree.ours) {
+            if let Err(error) = crate::fileset::remove(&tree.root, &cancel) {
                 (self.show)(Event::Warning(format!("{error}")));
             }
         }
@@ -732,6 +787,7 @@ fn not_run(ended: Ended, reason: &str, error: Option<&CreateError>) -> Run {
         flowops: Vec::new(),
         cpu_ns: 0,
         intervals: Vec::new(),
+        bytes: None,
         failures: failures.into_iter().collect(),
         warnings: Vec::<WarningRecord>::new(),
         asserts: Vec::new(),

@@ -23,7 +23,7 @@ pub(super) struct Set {
     pub(super) layout: Layout,
     wanted: Presence,
     /// The workload writes, creates or deletes in it.
-    writes: bool,
+    pub(super) writes: bool,
     pub(super) order: SetOrder,
 }
 
@@ -80,13 +80,20 @@ impl Sets {
         Ok(Sets { list, end })
     }
 
+    /// A set that was taken away and made anew is one set, and a device that is several files is one device.
+    pub(super) fn unlike(&self) -> impl Iterator<Item = &Set> {
+        let same = |a: &Set, b: &Set| match (&a.order.device, &b.order.device) {
+            (Some(a), Some(b)) => a.number == b.number,
+            (None, None) => a.order.root == b.order.root,
+            _ => false,
+        };
+        let last = move |(at, set): &(usize, &Set)| self.list[at + 1..].iter().all(|later| !same(later, set));
+        self.list.iter().enumerate().filter(last).map(|(_, set)| set)
+    }
+
     /// Files of all sets, without devices; and the sum of all sizes in bytes, with what is used of devices.
     pub(super) fn totals(&self) -> (u64, u64) {
-        // A set that was taken away and made anew is one set.
-        let last =
-            |(at, set): &(usize, &Set)| self.list[at + 1..].iter().all(|later| later.order.root != set.order.root);
-        let sets = self.list.iter().enumerate().filter(last);
-        let files = sets.filter(|(_, set)| set.order.device.is_none()).map(|(_, set)| set.layout.figures());
+        let files = self.unlike().filter(|set| set.order.device.is_none()).map(|set| set.layout.figures());
         let on_devices = self.devices().iter().map(|device| device.bytes).sum();
         files.fold((0, on_devices), |(files, bytes), figures| (files + figures.files, bytes + figures.bytes))
     }

@@ -19,6 +19,7 @@ mod points;
 mod preview;
 mod procflow;
 mod protocol;
+mod storage;
 mod threadflow;
 mod trace;
 mod watch;

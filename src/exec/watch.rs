@@ -860,6 +860,7 @@ impl<'r> Watch<'r> {
             flowops,
             cpu_ns: self.cpu_ns(),
             intervals,
+            bytes: None,
             failures: self.failures.clone(),
             warnings: Vec::new(),
             asserts: Vec::new(),

@@ -304,6 +304,24 @@ pub fn prepare(
     Ok(prepared)
 }
 
+/// Locks a tree that was prepared, and whose lock was given up since so that its file system could be mounted anew.
+/// None where the file system has no such locks.
+///
+/// # Errors
+///
+/// Where the tree is not there any more, has no mark although it is `ours`, or another run works in it.
+pub fn lock_again(root: &Path, exclusive: bool, ours: bool) -> Result<Option<OwnedFd>, CreateError> {
+    let tree = match Root::find(root)? {
+        Place::Tree(tree) => tree,
+        Place::Free => return Err(CreateError::io("find again", root, Errno::NOENT)),
+    };
+    if ours && read_mark(&tree)?.is_none() {
+        let why = "the tree that wlrun made is not there any more, and what is there carries no mark of wlrun".into();
+        return Err(CreateError::NotOurs { path: root.to_owned(), why });
+    }
+    tree.lock(exclusive)
+}
+
 /// Removes a tree that wlrun made, the mark last.
 ///
 /// # Errors

@@ -6,6 +6,7 @@
 //!
 //! A tree that wlrun made carries a marker ([`owner`]). Only such a tree is ever emptied, cut or removed.
 
+pub mod cache;
 pub mod content;
 pub mod create;
 pub mod device;
@@ -16,8 +17,9 @@ mod path;
 pub mod pool;
 mod spec;
 
+pub use cache::{Cached, Files};
 pub use content::{Content, Stream};
-pub use create::{CreateError, Found, Options, Prepared, Progress, prepare, remove};
+pub use create::{CreateError, Found, Options, Prepared, Progress, lock_again, prepare, remove};
 pub use device::Device;
 pub use layout::{Layout, LayoutError, Presence, Variables};
 pub use path::{LinkPath, PathBuffer};

@@ -1,14 +1,14 @@
-//! The whole disks under the file sets: `/sys/dev/block/MAJOR:MINOR/stat`.
+//! The block devices under the file sets, and the whole disks under those: the `stat` of each in /sys.
 
 use super::{FigureDef, Missing};
 use super::{KernelFile, Moment, MonitorDef, Opened, Row, Site, Source, counter, level, named, numbers};
 use crate::mounts::{self, Disk, Mount, Mounts};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(super) static DEF: MonitorDef = MonitorDef {
     name: "disk",
-    summary: "the block devices under the file sets, followed down to whole disks",
+    summary: "the block devices of the file sets, and the whole disks beneath them",
     figures: FIGURES,
     open: |site| match watched(site) {
         Ok(disks) => {
@@ -75,15 +75,20 @@ fn parse(text: &str) -> Option<Vec<(&'static str, u64)>> {
     Some(figures)
 }
 
-/// The disks of all targets, each with why others may use it too.
+/// The devices of all targets and the whole disks beneath, each with why others may use it too.
 fn watched(site: &Site<'_>) -> Result<Vec<(Disk, Option<String>)>, String> {
     if site.targets.is_empty() {
         return Err("no files of a file system are used".into());
     }
     let mounts = site.mounts()?;
-    let mut targets: Vec<&Mount> = site.targets.iter().filter_map(|target| mounts.of(target)).collect();
+    // A file of the workload may be a device itself.
+    let is_device = |target: &&PathBuf| target.to_str().and_then(|path| mounts::device(site.root, path));
+    let (themselves, files): (Vec<_>, Vec<_>) = site.targets.iter().partition(|target| is_device(target).is_some());
+    let mut targets: Vec<&Mount> = files.into_iter().filter_map(|target| mounts.of(target)).collect();
     targets.dedup();
-    let disks: BTreeSet<Disk> = targets.iter().flat_map(|mount| mounts::disks(site.root, mount)).collect();
+    let mut devices: Vec<Disk> = targets.iter().flat_map(|mount| mounts::devices(site.root, mount)).collect();
+    devices.extend(themselves.iter().filter_map(is_device));
+    let disks: BTreeSet<Disk> = mounts::whole(&devices).into_iter().chain(devices).collect();
     if disks.is_empty() {
         let of = |mount: &&Mount| format!("{} on {}", mount.fs_type, mount.point);
         let of: BTreeSet<String> = targets.iter().map(of).collect();
@@ -99,20 +104,20 @@ fn watched(site: &Site<'_>) -> Result<Vec<(Disk, Option<String>)>, String> {
 /// What is known to use disks beside the targets, by the disk's name.
 fn others(root: &Path, mounts: &Mounts, targets: &[&Mount]) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
-    let mut note = |disks: Vec<Disk>| {
-        for disk in disks {
+    let mut note = |devices: Vec<Disk>| {
+        for disk in mounts::whole(&devices).into_iter().chain(devices) {
             found.insert(disk.name, "the device is shared".to_owned());
         }
     };
     for mount in mounts.iter() {
         // The root file system has everybody's files, also where the target lies on it.
         if mount.point == "/" || !targets.iter().any(|target| target.device == mount.device) {
-            note(mounts::disks(root, mount));
+            note(mounts::devices(root, mount));
         }
     }
     let swaps = std::fs::read_to_string(root.join("proc/swaps")).unwrap_or_default();
     for device in swaps.lines().skip(1).filter_map(|line| line.split_ascii_whitespace().next()) {
-        note(mounts::disks_of_device(root, &mounts::unescape(device)));
+        note(mounts::device(root, &mounts::unescape(device)).into_iter().collect());
     }
     found
 }
@@ -165,7 +170,7 @@ mod tests {
         let mirror = "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 253:0 / /data rw - xfs /dev/mapper/vg-data rw\n";
         assert_eq!(
             disks_under_data(mirror, "").unwrap(),
-            [("sda".to_owned(), true), ("sdb".to_owned(), false)],
+            [("dm-0".to_owned(), false), ("sda".to_owned(), true), ("sdb".to_owned(), false)],
             "another partition of one half of the mirror"
         );
     }

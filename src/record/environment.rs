@@ -174,6 +174,17 @@ impl Environment {
     }
 }
 
+/// File systems whose data comes by way of the network.
+const BY_NETWORK: &[&str] = &["nfs", "nfs4", "cifs", "smb3", "ceph", "lustre", "9p", "afs", "fuse.glusterfs", "beegfs"];
+
+impl Environment {
+    /// True where file sets lie across a network.
+    pub fn by_network(&self) -> bool {
+        let types = self.targets.iter().map(|target| &target.fs_type).chain(&self.fs_type);
+        types.into_iter().any(|fs_type| BY_NETWORK.contains(&fs_type.as_str()))
+    }
+}
+
 /// The deepest directory on the way to a path that exists.
 fn existing(path: &Path) -> &Path {
     path.ancestors().find(|above| above.exists()).unwrap_or(Path::new("/"))

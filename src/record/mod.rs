@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+mod bytes;
 pub mod counters;
 mod environment;
 mod histogram;
@@ -14,6 +15,9 @@ mod redact;
 
 pub use crate::flowop::FlowopClass;
 pub use crate::sys::errno_name;
+pub use bytes::{
+    BytesRecord, Cold, ColdHow, Dirty, DirtySource, Drain, DrainEnd, Residency, StorageKind, StorageRecord,
+};
 pub use environment::{BlockDevice, DeviceRecord, Environment, Target, memory, resolved};
 pub use histogram::{BUCKETS, Histogram, LONGEST_NS, bucket};
 pub use monitors::{Level, MonitorInterval, MonitorRecord};
@@ -129,6 +133,9 @@ pub struct Run {
     pub cpu_ns: u64,
     /// The window in pieces of a second (or as asked for).
     pub intervals: Vec<Interval>,
+    /// Where the bytes went; none where the run touched no file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<BytesRecord>,
     /// What failed, the first of each worker.
     pub failures: Vec<Failure>,
     /// What a reader must know about the figures.

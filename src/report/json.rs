@@ -4,7 +4,7 @@
 //! of no operation) is null. The derived keys are for readers without a histogram library; [`read`] works them out anew.
 
 use crate::record::{FlowopRecord, Interval, Run, RunRecord, SCHEMA_VERSION};
-use crate::summary::{self, Figures, IntervalFigures, IntervalSummary, Latency, RunSummary, Total};
+use crate::summary::{self, BytesSummary, Figures, IntervalFigures, IntervalSummary, Latency, RunSummary, Total};
 use serde_json::{Map, Value, json};
 
 /// The whole document.
@@ -69,6 +69,29 @@ fn add_to_run(entry: &mut Map<String, Value>, run: &Run) {
     for (interval, summary) in entries_of(entry, "intervals").zip(&summary.intervals) {
         add_to_interval(interval, summary, &run.flowops);
     }
+    if let (Some(bytes), Some(summary)) = (entry.get_mut("bytes").and_then(Value::as_object_mut), &summary.bytes) {
+        bytes.extend(bytes_of(summary));
+    }
+    for (entry, interval) in entries_of(entry, "intervals").zip(&run.intervals) {
+        if let Some(summary) = BytesSummary::of_interval(run, interval) {
+            entry.insert("bytes".into(), bytes_of(&summary).into());
+        }
+    }
+}
+
+fn bytes_of(summary: &BytesSummary) -> Map<String, Value> {
+    let read = summary.read.map(|read| {
+        json!({
+            "app_bytes": read.app_bytes,
+            "storage_bytes": read.split.map(|split| split.storage_bytes),
+            "page_cache_bytes": read.split.map(|split| split.page_cache_bytes),
+            "page_cache_share": read.split.map(|split| summary::rate(split.page_cache_share)),
+        })
+    });
+    let written = summary
+        .written
+        .map(|written| json!({ "app_bytes": written.app_bytes, "storage_bytes": written.storage_bytes }));
+    [("read".to_owned(), read.into()), ("written".to_owned(), written.into())].into_iter().collect()
 }
 
 fn add_to_interval(entry: &mut Map<String, Value>, summary: &IntervalSummary, flowops: &[FlowopRecord]) {
@@ -166,9 +189,10 @@ fn entries_of<'a>(object: &'a mut Map<String, Value>, key: &str) -> impl Iterato
 mod tests {
     use super::*;
     use crate::record::{
-        AssertRecord, Counts, Ended, Environment, Failure, Figure, FlowopClass, FlowopRecord, Histogram,
-        InstanceRecord, Interval, IntervalCounts, IntervalLatency, Level, MonitorInterval, MonitorRecord, NotBegun,
-        OwnCost, Schedule, ThreadCost, WarningRecord, WorkloadRecord,
+        AssertRecord, BytesRecord, Cold, ColdHow, Counts, Dirty, DirtySource, Drain, DrainEnd, Ended, Environment,
+        Failure, Figure, FlowopClass, FlowopRecord, Histogram, InstanceRecord, Interval, IntervalCounts,
+        IntervalLatency, Level, MonitorInterval, MonitorRecord, NotBegun, OwnCost, Residency, Schedule, StorageKind,
+        StorageRecord, ThreadCost, WarningRecord, WorkloadRecord,
     };
     use crate::summary::sample::{idle, sample};
     use crate::summary::{METRICS, Summary};
@@ -676,6 +700,24 @@ mod tests {
         (vec![record, missing], vec![interval])
     }
 
+    /// With each of its parts, or without.
+    fn bytes(n: u64) -> BytesRecord {
+        let residency = |n| Residency { pages: n, cached_pages: n / 2, dirty_pages: Some(n), ..Residency::default() };
+        let reason = n.is_multiple_of(2).then(|| "no counter".to_owned());
+        BytesRecord {
+            storage: StorageRecord { kind: StorageKind::Device, names: vec!["sda".into()], reason },
+            cold: n.is_multiple_of(4).then(|| Cold { how: ColdHow::DropCaches, failed: Some((n, "no".into())) }),
+            resident_before: n.is_multiple_of(5).then(|| residency(n)),
+            resident_after: n.is_multiple_of(7).then(|| residency(n / 3)),
+            dirty: n.is_multiple_of(2).then_some(Dirty { bytes: n, source: DirtySource::Machine }),
+            drain: n.is_multiple_of(3).then(|| Drain {
+                ended: DrainEnd::Failed,
+                elapsed_ns: n,
+                error: Some("EIO".into()),
+            }),
+        }
+    }
+
     fn run() -> impl Strategy<Value = Run> {
         let ended = prop::sample::select(vec![
             Ended::Time,
@@ -718,6 +760,7 @@ mod tests {
                     flowops,
                     cpu_ns,
                     intervals,
+                    bytes: (cpu_ns % 5 == 1).then(|| bytes(cpu_ns)),
                     failures,
                     warnings: warnings
                         .into_iter()

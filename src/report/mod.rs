@@ -3,6 +3,7 @@
 use crate::record::{Ended, Run, RunRecord};
 use crate::units;
 
+mod bytes;
 mod csv;
 mod csv_intervals;
 mod dump;

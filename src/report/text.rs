@@ -99,6 +99,7 @@ fn workers(workload: &WorkloadRecord) -> String {
 fn block(out: &mut String, run: &Run, summary: &RunSummary, environment: &Environment) {
     out.push_str(&table(summary));
     totals(out, summary);
+    out.push_str(&super::bytes::lines(run, summary.bytes.as_ref()));
     monitors(out, run, environment);
     responses(out, run, summary);
     if run.period_ns.is_some() {
@@ -128,14 +129,10 @@ fn block(out: &mut String, run: &Run, summary: &RunSummary, environment: &Enviro
     }
 }
 
-/// File systems whose data comes by way of the network.
-const BY_NETWORK: &[&str] = &["nfs", "nfs4", "cifs", "smb3", "ceph", "lustre", "9p", "afs", "fuse.glusterfs", "beegfs"];
-
 /// What went through devices, NFS mounts and, where the target is across a network, its interfaces. What had nothing to do
 /// says nothing.
 fn monitors(out: &mut String, run: &Run, environment: &Environment) {
-    let types = environment.targets.iter().map(|target| &target.fs_type).chain(&environment.fs_type);
-    let by_network = types.into_iter().any(|fs_type| BY_NETWORK.contains(&fs_type.as_str()));
+    let by_network = environment.by_network();
     for monitor in &run.monitors {
         let of = monitor.of.as_deref().unwrap_or_default();
         let flow = |names: [&str; 2], words: [&str; 2]| {
@@ -212,20 +209,24 @@ fn responses(out: &mut String, run: &Run, summary: &RunSummary) {
 
 /// The intervals of a `psrun`, all I/O together.
 fn intervals(run: &Run) -> String {
-    let mut table = Table::new(if run.period_cumulative {
+    let headers = if run.period_cumulative {
         ["from the start", "ops so far", "ops/s so far", "MB/s so far", "mean so far"]
     } else {
         ["interval", "ops", "ops/s", "MB/s", "mean"]
-    });
-    for period in periods(run) {
+    };
+    let periods = periods(run);
+    let storage = super::bytes::columns(run, &periods);
+    let mut table = Table::new(headers.into_iter().chain(storage.headers.iter().map(String::as_str)));
+    for (period, storage) in periods.iter().zip(storage.cells) {
         let total = &period.figures.total;
-        table.push([
+        let cells = [
             format!("{} - {}", units::duration(period.start_ns), units::duration(period.end_ns)),
             total.counts.ops.to_string(),
             format!("{:.1}", total.ops_per_s),
             format!("{:.1}", total.bytes_per_s / 1e6),
             total.latency_mean_ns.map_or_else(|| "-".to_owned(), |mean| units::duration(mean.round() as u64)),
-        ]);
+        ];
+        table.push(cells.into_iter().chain(storage));
     }
     table.render()
 }

@@ -6,11 +6,13 @@ use crate::record::{Counts, FlowopClass, FlowopRecord, Histogram, Interval, Inte
 use std::collections::HashMap;
 
 pub mod assertion;
+mod bytes;
 pub mod metric;
 #[cfg(test)]
 pub(crate) mod sample;
 pub mod warning;
 
+pub use bytes::{BytesSummary, ReadSplit, ReadSummary, WrittenSummary};
 pub use metric::{Cell, METRICS, Metric};
 pub use warning::{WARNINGS, WarningDef, warnings};
 
@@ -30,6 +32,8 @@ pub struct RunSummary {
     pub total: Total,
     /// In the order of [`Run::intervals`].
     pub intervals: Vec<IntervalSummary>,
+    /// Where the bytes went; none where the run touched no file.
+    pub bytes: Option<BytesSummary>,
 }
 
 /// One flowop of one thread of one process, all instances together.
@@ -185,7 +189,7 @@ impl RunSummary {
             })
             .collect();
         let intervals = run.intervals.iter().map(|interval| IntervalSummary::of(interval, &run.flowops)).collect();
-        RunSummary { rows, total: Total::of(run), intervals }
+        RunSummary { rows, total: Total::of(run), intervals, bytes: BytesSummary::of(run) }
     }
 }
 
@@ -198,19 +202,25 @@ pub struct PeriodSummary {
     pub end_ns: u64,
     /// Of that time.
     pub figures: IntervalSummary,
+    /// Where its bytes went; none where the run touched no file.
+    pub bytes: Option<BytesSummary>,
 }
 
 /// The periods of a `psrun`, each by itself or with all before it, as the run asks for.
 pub fn periods(run: &Run) -> Vec<PeriodSummary> {
     let mut sum = vec![IntervalCounts::default(); run.flowops.len()];
+    let mut counted = Vec::new();
     let period = |interval: &Interval| {
         let mut shown = interval.clone();
         if run.period_cumulative {
             sum.iter_mut().zip(&interval.flowops).for_each(|(sum, counts)| sum.merge(counts));
-            shown = Interval { start_ns: 0, flowops: sum.clone(), monitors: Vec::new(), ..interval.clone() };
+            counted.extend(interval.monitors.iter().cloned());
+            let monitors = counted.clone();
+            shown = Interval { start_ns: 0, flowops: sum.clone(), monitors, ..interval.clone() };
         }
         let figures = IntervalSummary::of(&shown, &run.flowops);
-        PeriodSummary { start_ns: shown.start_ns, end_ns: shown.end_ns, figures }
+        let bytes = BytesSummary::of_interval(run, &shown);
+        PeriodSummary { start_ns: shown.start_ns, end_ns: shown.end_ns, figures, bytes }
     };
     run.intervals.iter().map(period).collect()
 }

@@ -1,8 +1,8 @@
 //! Records for the tests of what is said about one.
 
 use crate::record::{
-    Counts, Ended, Environment, FlowopClass, FlowopRecord, Histogram, Interval, IntervalCounts, Run, RunRecord,
-    SCHEMA_VERSION, WarningRecord, WorkloadRecord,
+    BytesRecord, Counts, Ended, Environment, FlowopClass, FlowopRecord, Histogram, Interval, IntervalCounts,
+    MonitorRecord, Run, RunRecord, SCHEMA_VERSION, StorageKind, StorageRecord, WarningRecord, WorkloadRecord,
 };
 
 /// Two flowops of one name and one that only waits, two seconds long, in figures that can be worked out by hand.
@@ -69,6 +69,7 @@ fn run() -> Run {
                 lag_ns: None,
             },
         ],
+        bytes: None,
         failures: vec![],
         warnings: vec![WarningRecord {
             code: "W003".into(),
@@ -129,4 +130,20 @@ pub(crate) fn flowop(
 
 fn part(ops: u64, bytes_read: u64, latency_sum_ns: u64) -> IntervalCounts {
     IntervalCounts { ops, bytes_read, latency_sum_ns, ..IntervalCounts::default() }
+}
+
+/// Storage of a kind below the file sets, `sda1` or `/mnt/nfs`, and how many bytes it read and wrote where it counts them.
+pub(crate) fn on_storage(run: &mut Run, kind: StorageKind, moved: Option<(u64, u64)>) {
+    let (monitor, name, keys) = match kind {
+        StorageKind::Nfs => ("nfs", "/mnt/nfs", ["wire_bytes_read", "wire_bytes_written"]),
+        _ => ("disk", "sda1", ["bytes_read", "bytes_written"]),
+    };
+    let storage = StorageRecord { kind, names: vec![name.into()], reason: None };
+    run.bytes = Some(BytesRecord { storage, ..run.bytes.take().unwrap_or_default() });
+    run.monitors.extend(moved.map(|(read, written)| MonitorRecord {
+        monitor: monitor.into(),
+        of: Some(name.into()),
+        counters: keys.map(str::to_owned).into_iter().zip([read, written]).collect(),
+        ..MonitorRecord::default()
+    }));
 }

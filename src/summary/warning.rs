@@ -1,7 +1,8 @@
 //! What a reader must know about the figures of a run: each warning's test, its words, and what it means.
 
 use crate::record::{
-    Ended, Environment, FlowopClass, FlowopRecord, Interval, LONGEST_NS, Run, WarningRecord, WorkloadRecord,
+    DirtySource, Drain, DrainEnd, Ended, Environment, FlowopClass, FlowopRecord, Interval, LONGEST_NS, MonitorRecord,
+    Residency, Run, StorageKind, WarningRecord, WorkloadRecord,
 };
 use crate::units;
 
@@ -52,8 +53,9 @@ pub static WARNINGS: &[WarningDef] = &[
         explanation: "The files of the workload together are smaller than the memory of this machine. After the \
                       first pass their data is in the page cache, and a read is answered from there: the figures of \
                       reads are those of this machine's memory, not of the file system or the server.\n\n\
-                      Use a larger $nfiles or $meanfilesize, at least twice the memory, or direct I/O where the \
-                      workload offers it. Where the cache is what you mean to measure, nothing is wrong.",
+                      Use --cold, which empties the page cache before the run (a file that is read twice comes from there \
+                      all the same), a larger $nfiles or $meanfilesize, at least twice the memory, or direct I/O where \
+                      the workload offers it. Where the cache is what you mean to measure, nothing is wrong.",
         message: |workload, run, environment| fits_in_memory(workload, run, environment),
     },
     WarningDef {
@@ -129,6 +131,28 @@ pub static WARNINGS: &[WarningDef] = &[
                       Use fewer threads ($nthreads), a machine with more processors, or keep other programs away while \
                       you measure.",
         message: |_, run, _| no_processor(run),
+    },
+    WarningDef {
+        code: "W010",
+        title: "the file sets were not cold",
+        explanation: "--cold was given, and when the run began more than 1 % of the data of the file sets was in this \
+                      machine's page cache all the same. Reads may have been answered from there.\n\n\
+                      The kernel drops only pages that are clean and that nobody maps or locks: look for other programs \
+                      that have the files open. A file system that lives in memory (tmpfs) is never cold. As root, \
+                      --cold=drop-caches drops the cache of the whole machine; --prepare with a command that mounts the \
+                      file system anew drops everything of it.",
+        message: |_, run, _| not_cold(run),
+    },
+    WarningDef {
+        code: "W011",
+        title: "much of what was written was still in memory at the end",
+        explanation: "At least half of what the run wrote was not on stable storage when it ended, or could not be \
+                      brought there in the time that wlrun waits. The rate of writes is that of this machine's memory; \
+                      the storage could not or did not have to keep up with it, and a longer run would have been slowed \
+                      down to the storage's rate.\n\n\
+                      Use a longer --runtime, flowops that write to stable storage (fsync, or dsync), or direct I/O. \
+                      Where the cache is what you mean to measure, nothing is wrong.",
+        message: |_, run, _| not_written(run),
     },
     WarningDef {
         code: "W012",
@@ -220,6 +244,14 @@ pub static WARNINGS: &[WarningDef] = &[
                 few(&beyond, |(flowop, label)| format!("{label} ({})", units::duration(flowop.histogram.max_ns)));
             (!beyond.is_empty()).then(|| format!("the histograms end at {}: {list}", units::duration(LONGEST_NS)))
         },
+    },
+    WarningDef {
+        code: "W020",
+        title: "faster than the network",
+        explanation: "The file sets are across a network, and their data went faster than the interfaces of this machine that                       took part in it can carry: what is above that rate did not cross the network, and is that of this                       client's page cache. The part that did is in the report under \"where the bytes went\".\n\n\
+                      Use --cold or a larger $nfiles for reads, fsync or dsync for writes, or direct I/O for either. Where \
+                      the cache is what you mean to measure, nothing is wrong.",
+        message: |_, run, environment| above_line_rate(run, environment),
     },
 ];
 
@@ -395,10 +427,17 @@ fn never_executed(run: &Run) -> Option<String> {
     (!idle.is_empty()).then(|| format!("never executed in the measured window: {}", idle.join(", ")))
 }
 
+/// True where it is known that reads measured the storage after all.
+fn mostly_from_storage(run: &Run) -> bool {
+    let read = super::BytesSummary::of(run).and_then(|bytes| bytes.read?.split);
+    let cold = run.bytes.as_ref().is_some_and(|bytes| bytes.cold.is_some());
+    cold && read.is_some_and(|split| split.page_cache_share < 0.1)
+}
+
 fn fits_in_memory(workload: &WorkloadRecord, run: &Run, environment: &Environment) -> Option<String> {
-    let reads = run.flowops.iter().any(|f| f.class == FlowopClass::Read && !f.direct);
+    let reads = run.flowops.iter().any(|f| f.class == FlowopClass::Read && !f.direct) && !mostly_from_storage(run);
     let why = cached(reads, workload.bytes, environment.memory_bytes)?;
-    Some(format!("{why}. Use {}.", more_files(workload)))
+    Some(format!("{why}. Use --cold or {}.", more_files(workload)))
 }
 
 /// W003's rule: reads through the page cache, of files that are smaller than the memory together. In words where that
@@ -412,6 +451,90 @@ pub fn cached(reads: bool, bytes: u64, memory: Option<u64>) -> Option<String> {
         units::bytes(bytes),
         units::bytes(memory),
     ))
+}
+
+/// Of what is in the page cache before a cold run, more is too much.
+const COLD_SHARE: f64 = 0.01;
+
+fn not_cold(run: &Run) -> Option<String> {
+    let bytes = run.bytes.as_ref()?;
+    let cold = bytes.cold.as_ref()?;
+    if bytes.storage.kind == StorageKind::Memory {
+        return Some(
+            "the file sets are not cold: their file system (tmpfs) lives in the page cache and cannot be".into(),
+        );
+    }
+    let failed = cold.failed.as_ref();
+    let failed = failed.map(|(count, why)| format!("; {count} files could not be dropped ({why})")).unwrap_or_default();
+    match &bytes.resident_before {
+        Some(before) if before.files_unknown > 0 => Some(format!(
+            "whether the file sets are cold is not known: {} of the {} files that were looked at show it to their owner \
+             only{failed}",
+            before.files_unknown, before.files_looked_at
+        )),
+        None => Some(format!("whether the file sets are cold is not known{failed}")),
+        Some(before) => match before.share() {
+            Some(share) if share > COLD_SHARE => Some(format!(
+                "{:.1} % of the file sets ({}) was in the page cache when the run began{failed}",
+                share * 100.0,
+                units::bytes(before.cached_pages * before.page_bytes)
+            )),
+            _ => (!failed.is_empty()).then(|| format!("the file sets may not be cold{failed}")),
+        },
+    }
+}
+
+fn not_written(run: &Run) -> Option<String> {
+    let bytes = run.bytes.as_ref()?;
+    let written: u64 = run.flowops.iter().map(|f| f.counts.bytes_written).sum();
+    if let Some(Drain { ended: DrainEnd::Limit | DrainEnd::Failed, elapsed_ns, error }) = &bytes.drain {
+        let why = error.clone().unwrap_or_else(|| format!("it was waited {} for", units::duration(*elapsed_ns)));
+        return Some(format!("what was written did not come to stable storage: {why}"));
+    }
+    let dirty = bytes.dirty.filter(|dirty| dirty.source == DirtySource::FileSets)?.bytes;
+    // What was dirty before may be so still, and is not this run's.
+    let before = bytes.resident_before.as_ref().and_then(Residency::dirty_bytes).unwrap_or(0);
+    let dirty = dirty.saturating_sub(before).min(written);
+    (written > 0 && dirty >= written.div_ceil(2)).then(|| {
+        format!(
+            "{} were written and {} were still in memory at the end: writes measure this client's cache. Use a longer \
+             --runtime.",
+            units::bytes(written),
+            units::bytes(dirty)
+        )
+    })
+}
+
+/// An interface took part where it carried at least this part of what the busiest one did.
+const TOOK_PART: u64 = 10;
+
+/// What is said where the data of a remote file system went faster than the interfaces that carried it can.
+fn above_line_rate(run: &Run, environment: &Environment) -> Option<String> {
+    if !environment.by_network() || run.elapsed_ns == 0 {
+        return None;
+    }
+    let bytes = |of: fn(&crate::record::Counts) -> u64| run.flowops.iter().map(|f| of(&f.counts)).sum::<u64>();
+    let above = |bytes: u64, counter: &str, what: &str, rest: &str| {
+        let carried = |link: &&MonitorRecord| link.counter(counter).unwrap_or(0);
+        let links = || run.monitors.iter().filter(|monitor| monitor.monitor == "net" && monitor.missing.is_none());
+        let most = links().map(|link| carried(&link)).max().filter(|most| *most > 0)?;
+        let parts: Vec<_> = links().filter(|link| carried(link) >= most / TOOK_PART).collect();
+        // The loopback has no speed, and neither have many virtual ones.
+        let speeds = parts.iter().map(|link| link.facts.get("speed_bits_per_s").map(|bits| *bits as f64 / 8.0));
+        let line = speeds.sum::<Option<f64>>()?;
+        let rate = super::per_second(bytes, run.elapsed_ns);
+        let names: Vec<&str> = parts.iter().filter_map(|link| link.of.as_deref()).collect();
+        (rate > line).then(|| {
+            let [rate, line] = [rate, line].map(|rate| super::Cell::BytesPerSecond(rate).to_string());
+            format!("{what} of {rate} MB/s are more than {} carries ({line} MB/s): {rest}", names.join(" and "))
+        })
+    };
+    let said = [
+        above(bytes(|c| c.bytes_read), "bytes_received", "reads", "the rest came from this client's page cache"),
+        above(bytes(|c| c.bytes_written), "bytes_sent", "writes", "the rest stayed in this client's page cache"),
+    ];
+    let said: Vec<String> = said.into_iter().flatten().collect();
+    (!said.is_empty()).then(|| said.join("; "))
 }
 
 fn failed(run: &Run) -> Option<String> {
@@ -428,8 +551,8 @@ fn failed(run: &Run) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{OwnCost, RunRecord, ThreadCost};
-    use crate::summary::sample::{idle, sample};
+    use crate::record::{BytesRecord, Cold, Dirty, MonitorRecord, OwnCost, Residency, RunRecord, ThreadCost};
+    use crate::summary::sample::{idle, on_storage, sample};
 
     fn of(record: &RunRecord) -> Vec<String> {
         warnings(&record.workload, &record.runs[0], &record.environment)
@@ -502,10 +625,10 @@ mod tests {
         assert_eq!(
             of(&record),
             ["W003 the working set (1.25 GB) fits in memory (24.0 GB): reads measure this client's cache. \
-              Use a larger $nfiles."]
+              Use --cold or a larger $nfiles."]
         );
         record.workload.parameters.clear();
-        assert!(of(&record)[0].ends_with("Use more files."));
+        assert!(of(&record)[0].ends_with("Use --cold or more files."));
         record.workload.bytes = 0;
         assert_eq!(of(&record), [""; 0]);
         record.workload.bytes = 1;
@@ -599,6 +722,53 @@ mod tests {
     }
 
     #[test]
+    fn w010_says_how_much_was_left_and_that_memory_cannot_be_cold() {
+        let mut record = quiet();
+        let before = Residency { page_bytes: 4096, pages: 1000, cached_pages: 10, ..Residency::default() };
+        record.runs[0].bytes = Some(BytesRecord { resident_before: Some(before), ..BytesRecord::default() });
+        assert_eq!(of(&record), [""; 0], "nobody asked for cold files");
+        let bytes = |record: &mut RunRecord, change: &dyn Fn(&mut BytesRecord)| {
+            change(record.runs[0].bytes.as_mut().unwrap());
+            of(record)
+        };
+        assert_eq!(bytes(&mut record, &|bytes| bytes.cold = Some(Cold::default())), [""; 0], "1 % may stay");
+        let found = bytes(&mut record, &|bytes| bytes.resident_before.as_mut().unwrap().cached_pages = 11);
+        assert_eq!(found, ["W010 1.1 % of the file sets (45.1 kB) was in the page cache when the run began"]);
+        let found = bytes(&mut record, &|bytes| bytes.cold.as_mut().unwrap().failed = Some((2, "EACCES".into())));
+        assert!(found[0].ends_with("; 2 files could not be dropped (EACCES)"), "{found:?}");
+        let found = bytes(&mut record, &|bytes| bytes.resident_before.as_mut().unwrap().files_unknown = 3);
+        assert!(found[0].contains("is not known: 3 of the"), "{found:?}");
+        let found = bytes(&mut record, &|bytes| bytes.storage.kind = StorageKind::Memory);
+        assert!(found[0].contains("tmpfs"), "{found:?}");
+    }
+
+    #[test]
+    fn w011_wants_half_of_what_was_written_or_a_drain_that_did_not_end() {
+        let mut record = quiet();
+        record.runs[0].flowops[0].counts.bytes_written = 1000;
+        let dirty = |bytes, source| Some(Dirty { bytes, source });
+        for (dirty, warned) in [
+            (None, false),
+            (dirty(499, DirtySource::FileSets), false),
+            (dirty(500, DirtySource::FileSets), true),
+            (dirty(1000, DirtySource::Machine), false),
+        ] {
+            record.runs[0].bytes = Some(BytesRecord { dirty, ..BytesRecord::default() });
+            assert_eq!(of(&record).iter().any(|w| w.starts_with("W011 1.00 kB were written")), warned, "{dirty:?}");
+        }
+        let before =
+            Residency { page_bytes: 1, dirty_pages: Some(400), writeback_pages: Some(1), ..Residency::default() };
+        let (dirty, resident_before) = (dirty(900, DirtySource::FileSets), Some(before));
+        record.runs[0].bytes = Some(BytesRecord { dirty, resident_before, ..BytesRecord::default() });
+        assert_eq!(of(&record), [""; 0], "401 bytes of them may have been dirty before");
+        let drain = |ended| Some(Drain { ended, elapsed_ns: 60_000_000_000, error: None });
+        record.runs[0].bytes = Some(BytesRecord { drain: drain(DrainEnd::Limit), ..BytesRecord::default() });
+        assert_eq!(of(&record), ["W011 what was written did not come to stable storage: it was waited 60.0 s for"]);
+        record.runs[0].bytes = Some(BytesRecord { drain: drain(DrainEnd::Skipped), ..BytesRecord::default() });
+        assert_eq!(of(&record), [""; 0]);
+    }
+
+    #[test]
     fn w014_w015_w016_w018_say_what_they_found() {
         let mut record = quiet();
         record.environment.unmounted = Some("/mnt/nfs".into());
@@ -648,6 +818,56 @@ mod tests {
         assert_eq!(of(&record), [""; 0]);
         record.runs[0].flowops[0].histogram.record(LONGEST_NS + 1);
         assert!(of(&record)[0].starts_with("W019 the histograms end at "), "{:?}", of(&record));
+        let mut record = quiet();
+        record.runs[0].flowops[0].histogram.record(LONGEST_NS + 1);
+        assert_eq!(of(&record).len(), 1);
+    }
+
+    #[test]
+    fn w020_is_of_the_links_that_took_part_and_says_nothing_of_one_whose_speed_is_not_known() {
+        let mut record = quiet();
+        record.environment.fs_type = Some("nfs4".into());
+        let link = |name: &str, received: u64, speed: Option<u64>| MonitorRecord {
+            monitor: "net".into(),
+            of: Some(name.into()),
+            counters: [("bytes_received".to_owned(), received), ("bytes_sent".to_owned(), 1000)].into(),
+            facts: speed.map(|speed| ("speed_bits_per_s".to_owned(), speed)).into_iter().collect(),
+            ..MonitorRecord::default()
+        };
+        // 5 MB in 2 s are 20 Mbit/s.
+        let with = |record: &RunRecord, links: &[MonitorRecord]| {
+            let mut record = record.clone();
+            record.runs[0].monitors = links.to_vec();
+            of(&record)
+        };
+        let slow = link("eth0", 100_000, Some(10_000_000));
+        assert_eq!(
+            with(&record, std::slice::from_ref(&slow)),
+            [
+                "W020 reads of 2.5 MB/s are more than eth0 carries (1.2 MB/s): the rest came from this client's page cache"
+            ]
+        );
+        assert_eq!(with(&record, &[link("eth0", 100_000, Some(20_000_000))]), [""; 0]);
+        assert_eq!(with(&record, &[slow.clone(), link("eth1", 90_000, Some(11_000_000))]), [""; 0], "both carried it");
+        assert_eq!(with(&record, &[slow.clone(), link("eth1", 900, Some(11_000_000))]).len(), 1, "only one did");
+        assert_eq!(with(&record, &[slow.clone(), link("tun0", 90_000, None)]), [""; 0]);
+        assert_eq!(with(&record, &[slow.clone(), link("lo", 90_000, None)]), [""; 0], "the server is this machine");
+        record.environment.fs_type = Some("ext4".into());
+        assert_eq!(with(&record, &[slow]), [""; 0]);
+    }
+
+    #[test]
+    fn w003_is_not_said_of_a_cold_run_whose_reads_came_from_storage() {
+        let mut record = sample();
+        let run = &mut record.runs[0];
+        on_storage(run, StorageKind::Device, Some((4_900_000, 0)));
+        let bytes = run.bytes.as_mut().unwrap();
+        (bytes.cold, bytes.resident_before) = (Some(Cold::default()), Some(Residency::default()));
+        let is_said = |record: &RunRecord| of(record).iter().any(|w| w.starts_with("W003"));
+        assert!(!is_said(&record));
+        record.runs[0].monitors.clear();
+        on_storage(&mut record.runs[0], StorageKind::Device, Some((1_000_000, 0)));
+        assert!(is_said(&record), "most came from the page cache all the same");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 mod buffer;
+mod cache;
 pub mod clock;
 mod errno;
 pub mod files;
@@ -10,6 +11,7 @@ pub mod process;
 mod region;
 
 pub use buffer::AlignedBuffer;
+pub use cache::{CachedPages, Unwritten, cached_pages};
 pub use errno::{describe, errno_name};
 pub use mapping::Mapping;
 pub use region::Region;

@@ -40,9 +40,7 @@ impl<'a> Controller<'a> {
                 return Ok(self.stop().await);
             }
             Step::Remove => {
-                // The lock of a tree that is gone keeps nobody out.
-                self.locks.clear();
-                self.remove();
+                self.take_away().await;
             }
             Step::Background(line) => {
                 let line = Background::start(line).map_err(|e| ExecError::System("the shell cannot be started", e))?;
@@ -69,6 +67,9 @@ impl<'a> Controller<'a> {
 
     /// Starts the processes of a session. False where they did not come to the gate.
     pub(super) async fn start_session(&mut self, plan: &'a RunPlan) -> Result<bool, ExecError> {
+        if !self.before().await? {
+            return Ok(false);
+        }
         let mut watch = self.start(plan)?;
         if watch.until_open(&mut self.signals, self.show).await {
             self.live = Some(watch);
@@ -76,14 +77,15 @@ impl<'a> Controller<'a> {
         }
         watch.until_gone(&mut self.signals, self.show).await;
         self.left_early = true;
-        Ok(self.keep(watch))
+        Ok(self.keep(watch).await)
     }
 
     /// `stats snap`.
     async fn snap(&mut self) {
         self.end_background().await;
         if let Some(live) = &mut self.live {
-            let (plan, run) = (live.plan(), live.snapshot());
+            let (plan, mut run) = (live.plan(), live.snapshot());
+            self.add_before(&mut run);
             self.add(plan, run);
         }
     }
@@ -94,14 +96,23 @@ impl<'a> Controller<'a> {
         let Some(mut live) = self.live.take() else { return true };
         live.stop();
         live.until_gone(&mut self.signals, self.show).await;
-        live.snapped && live.ended_well() || self.keep(live)
+        if !(live.snapped && live.ended_well()) {
+            return self.keep(live).await;
+        }
+        match (self.clean_up().await, self.runs.last_mut()) {
+            (Some(failure), Some(run)) => {
+                super::around::fail(run, failure);
+                false
+            }
+            _ => self.signal.is_none(),
+        }
     }
 
     /// Watches a session to its own end. False where that ends the invocation.
     async fn leave(&mut self) -> bool {
         let Some(mut live) = self.live.take() else { return true };
         live.until_gone(&mut self.signals, self.show).await;
-        self.keep(live)
+        self.keep(live).await
     }
 
     /// Does something that takes time while the processes of a session live. None where a signal came, or where the
@@ -115,7 +126,7 @@ impl<'a> Controller<'a> {
                 return result;
             }
             self.left_early = true;
-            self.keep(live);
+            self.keep(live).await;
             if !finish || self.signal.is_some() {
                 return None;
             }
