@@ -162,6 +162,34 @@ fn direct_and_cached_reads_at_random_cost_the_device_what_it_counts() {
 }
 
 #[test]
+fn each_flowop_alone_asks_the_device_for_what_it_reads() {
+    let workload = "
+        define fileset name=f,path=$dir,entries=4,dirwidth=8,size=8m,prealloc,reuse
+        define process name=p,instances=2 { thread name=t,instances=3 {
+          flowop read name=direct,filesetname=f,fd=1,iosize=64k,random,directio
+          flowop statfile name=stat,filesetname=f
+          flowop delay name=rest,value=1
+        } }
+        run 300ms\n";
+    let Some(disk) = Disk::run(workload, "wl fresh; sync -f \"$DIR\"; wl alone --calibrate; count") else { return };
+    let run = disk.run_of("alone");
+    let alone = run["calibration"].as_array().unwrap();
+    let names: Vec<_> = alone.iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["direct", "stat"], "what only waits asks for nothing, and is not waited for");
+    assert!(alone.iter().all(|one| one["ops"] == 20));
+    let device = &run["bytes"]["storage"]["names"][0];
+    let bytes = |at: usize| {
+        let monitors = alone[at]["monitors"].as_array().unwrap();
+        let of_device = monitors.iter().find(|m| &m["of"] == device);
+        of_device.and_then(|m| m["counters"]["bytes_read"].as_u64()).unwrap_or(0)
+    };
+    assert_eq!((bytes(0), bytes(1)), (20 * (64 << 10), 0));
+    let text = disk.text_of("alone");
+    let line = text.lines().find(|line| line.starts_with("direct ") && line.contains(" 65.54 "));
+    assert!(line.is_some(), "{text}");
+}
+
+#[test]
 fn what_was_written_is_dirty_at_the_end_and_drained_after_it() {
     let write = "set mode quit alldone
         define fileset name=f,path=$dir,entries=1,dirwidth=8,size=64m,prealloc,reuse
@@ -297,7 +325,12 @@ fn commands_need_leave_and_an_engine_with_files() {
         bench.run().exits(3).says(option).says("--allow-exec");
         assert_eq!(std::fs::read_dir(&bench.dir).unwrap().count(), 0, "nothing was made");
     }
-    for options in [&["--cold"][..], &["--prepare", "true", "--allow-exec"], &["--cleanup", "true", "--allow-exec"]] {
+    for options in [
+        &["--cold"][..],
+        &["--calibrate"],
+        &["--prepare", "true", "--allow-exec"],
+        &["--cleanup", "true", "--allow-exec"],
+    ] {
         let bench = Bench::new(ONCE).args(["--engine", "null"]).args(options.iter().copied());
         bench.run().exits(2).says(options[0]).says("null");
     }

@@ -275,10 +275,10 @@ fn mountstats(text: &str, point: &str) -> BTreeMap<String, Vec<u64>> {
         .collect()
 }
 
-/// On the NFS mount that WLRUN_TEST_NFS names: figures of the record are those of mountstats around a time in which nothing
-/// else happened. The thread rests before its work and behind it, and the figures are taken by hand while it rests.
+/// On the NFS mount that WLRUN_TEST_NFS names (tests/nfs.rs makes one): figures of the record are those of mountstats around a
+/// time in which nothing else happened. The thread rests before its work and behind it, and the figures are taken by hand while it rests.
 #[test]
-fn an_nfs_mount_moves_the_bytes_and_calls_that_mountstats_has() {
+fn on_nfs_a_mount_moves_the_bytes_and_calls_that_mountstats_has() {
     let Some(point) = std::env::var_os("WLRUN_TEST_NFS").map(PathBuf::from) else {
         return skip("WLRUN_TEST_NFS names no NFS mount");
     };

@@ -21,6 +21,7 @@ mod library;
 mod mix;
 mod monitors;
 mod names;
+mod nfs;
 mod openloop;
 mod pacing;
 mod plan;

@@ -53,6 +53,9 @@ pub(super) struct RunArgs {
     /// Give this to the shell after each run; needs --allow-exec
     #[arg(long, value_name = "CMD")]
     cleanup: Option<String>,
+    /// Find out before each run what each flowop asks of the server or the device by itself
+    #[arg(long)]
+    calibrate: bool,
     /// Do not wait after a run until what it wrote is on stable storage
     #[arg(long)]
     no_drain: bool,
@@ -252,6 +255,7 @@ fn try_run(args: &RunArgs, about: &mut About) -> Result<Exit, Failed> {
         cold: args.cold,
         prepare: args.prepare.clone(),
         cleanup: args.cleanup.clone(),
+        calibrate: args.calibrate,
         drain: !args.no_drain,
     };
     let objections = exec::objections(plan, &exec_options);
@@ -428,7 +432,9 @@ fn open_outputs(args: &RunArgs) -> Result<Vec<Pending>, Failed> {
 fn check_around(args: &RunArgs) -> Result<(), Failed> {
     let commands = [("--prepare", args.prepare.is_some()), ("--cleanup", args.cleanup.is_some())];
     let given = || commands.into_iter().filter(|(_, given)| *given).map(|(name, _)| name);
-    if let Some(option) = args.cold.map(|_| "--cold").into_iter().chain(given()).next()
+    let of_files = [("--cold", args.cold.is_some()), ("--calibrate", args.calibrate)];
+    let of_files = of_files.into_iter().filter(|(_, given)| *given).map(|(name, _)| name);
+    if let Some(option) = of_files.chain(given()).next()
         && !exec::touches_files(&args.engine)
     {
         let engine = args.engine.split(':').next().unwrap_or_default();

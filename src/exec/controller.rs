@@ -22,8 +22,8 @@ use crate::monitor::{Monitors, Site};
 use crate::plan::{Plan, RunPlan, Step, Workload};
 use crate::record::counters::{Counters, Shape};
 use crate::record::{
-    ColdHow, Ended, Environment, Failure, NotBegun, OwnCost, Run, RunRecord, SCHEMA_VERSION, WarningRecord,
-    WorkloadRecord, redact, resolved,
+    CalibrationRecord, ColdHow, Ended, Environment, Failure, NotBegun, OwnCost, Run, RunRecord, SCHEMA_VERSION,
+    WarningRecord, WorkloadRecord, redact, resolved,
 };
 use crate::summary;
 use crate::sys::{Region, describe};
@@ -89,6 +89,8 @@ pub struct Options {
     pub prepare: Option<String>,
     /// For the shell, after each run.
     pub cleanup: Option<String>,
+    /// Find out before each run what each flowop asks of the storage by itself.
+    pub calibrate: bool,
     /// After a run that wrote, wait until that is on stable storage.
     pub drain: bool,
 }
@@ -111,6 +113,7 @@ impl Default for Options {
             cold: None,
             prepare: None,
             cleanup: None,
+            calibrate: false,
             drain: true,
         }
     }
@@ -396,6 +399,8 @@ struct Controller<'a> {
     wants_cleanup: bool,
     /// What was found before the run that is on.
     before: Before,
+    /// What each of its flowops asks for alone.
+    calibration: Option<Vec<CalibrationRecord>>,
     environment: Environment,
     /// Where the file sets lie, without symbolic links. Looked at once, before the first run.
     targets: Vec<PathBuf>,
@@ -429,6 +434,7 @@ impl<'a> Controller<'a> {
             unlocked: false,
             wants_cleanup: false,
             before: Before::default(),
+            calibration: None,
             environment: Environment {
                 devices: stage.sets.devices(),
                 ..Environment::read(plan.dir.as_deref(), &places(plan))
@@ -465,7 +471,7 @@ impl<'a> Controller<'a> {
                 Step::Sleep(nanos) | Step::Warmup(nanos) => self.sleep(Duration::from_nanos(*nanos)).await,
                 Step::Create(sets) => self.create(sets).await?,
                 Step::Run(run) => {
-                    self.before().await? && {
+                    self.before(run).await? && {
                         let mut watch = self.start(run)?;
                         watch.show_intervals();
                         watch.until_gone(&mut self.signals, self.show).await;
@@ -616,20 +622,16 @@ impl<'a> Controller<'a> {
     /// Starts the workers of a run or a session.
     fn start(&mut self, plan: &'a RunPlan) -> Result<Watch<'a>, ExecError> {
         let stage = self.stage;
+        let run = RunPlan { parameters: Default::default(), ..plan.clone() };
         let order = Order {
-            run: RunPlan { parameters: Default::default(), ..plan.clone() },
             number: self.runs_started,
-            seed: self.plan.seed,
-            variables: self.plan.variables.clone(),
-            sets: stage.sets.list.iter().map(|set| set.order.clone()).collect(),
-            engine: self.options.engine.clone(),
-            counters: stage.counters,
             trace: self.options.trace.clone(),
+            ..Order::new(self.plan, &stage.sets, run, &self.options.engine, stage.counters)
         };
         self.runs_started += 1;
         let shape = &stage.shapes[order.number as usize];
         let counters = Counters::new(&stage.region, order.counters, shape);
-        if order.number > 0 {
+        if order.number > 0 || self.calibration.is_some() {
             // A new region is zero as it is; looking through it would only make its pages.
             counters.clear();
         }
@@ -681,6 +683,7 @@ impl<'a> Controller<'a> {
         let workload = self.workload(plan);
         let number = self.runs_started.saturating_sub(1) as usize;
         run.own_cost = self.own_costs.get(number).cloned().flatten();
+        run.calibration = self.calibration.clone().unwrap_or_default();
         run.warnings = summary::warnings(&workload, &run, &self.environment);
         run.warnings.append(&mut self.notes);
         run.asserts = summary::assertion::evaluate(&plan.asserts, &run);
@@ -788,6 +791,7 @@ fn not_run(ended: Ended, reason: &str, error: Option<&CreateError>) -> Run {
         cpu_ns: 0,
         intervals: Vec::new(),
         bytes: None,
+        calibration: Vec::new(),
         failures: failures.into_iter().collect(),
         warnings: Vec::<WarningRecord>::new(),
         asserts: Vec::new(),

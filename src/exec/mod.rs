@@ -8,6 +8,8 @@
 //!   messages ◄── pipe ──────────────────────  ready, ran dry, failed
 //! ```
 
+mod alone;
+mod calibrate;
 mod control;
 mod controller;
 pub mod devices;
@@ -20,6 +22,7 @@ mod preview;
 mod procflow;
 mod protocol;
 mod storage;
+mod taps;
 mod threadflow;
 mod trace;
 mod watch;

@@ -4,20 +4,18 @@
 //! The file sets are the workload's, cut to a thousand files each, in memory of their own. Nothing is waited for: rates,
 //! delays and semaphores let the thread through at once, so what is left is the choosing, the counting and the clock.
 
-use super::control::{self, Control};
+use super::alone::{self, Alone};
+use super::control;
 use super::filesets::Sets;
-use super::points::{Numbers, POINT_BYTES, Stand};
+use super::points::{Numbers, POINT_BYTES};
 use super::procflow;
 use super::protocol::{Messenger, Order};
-use super::threadflow::{Names, ThreadRun};
-use crate::engine::{self, Clock};
-use crate::plan::{FlowopPlan, Plan, ProcessPlan, QuitMode, RunPlan, ThreadPlan};
+use crate::engine::Clock;
+use crate::plan::{FlowopPlan, Plan, RunPlan};
 use crate::random::stream::Seed;
 use crate::record::counters::Counters;
 use crate::record::{Counts, Histogram, OwnCost, ThreadCost};
 use crate::sys::Region;
-use std::cell::Cell;
-use std::sync::mpsc;
 
 /// For all threads of all runs together, in nanoseconds.
 const BUDGET_NS: u64 = 60_000_000;
@@ -46,7 +44,7 @@ pub(super) fn costs(plan: &Plan) -> Vec<Option<OwnCost>> {
     let runs: Vec<&RunPlan> = plan.runs().collect();
     // Runs of the same processes cost the same.
     let first_like = |run: &RunPlan| runs.iter().position(|other| other.processes == run.processes);
-    let all: usize = runs.iter().map(|run| threads_of(run).count()).sum();
+    let all: usize = runs.iter().map(|run| alone::threads_of(run).count()).sum();
     let each_ns = (BUDGET_NS / all.clamp(1, MOST_THREADS) as u64).max(LEAST_NS);
     let clock = clock();
     let mut found: Vec<Option<OwnCost>> = Vec::with_capacity(runs.len());
@@ -56,7 +54,7 @@ pub(super) fn costs(plan: &Plan) -> Vec<Option<OwnCost>> {
             Some(before) if before < at => found[before].clone(),
             _ => {
                 let threads = threads(plan, run, left, each_ns).unwrap_or_default();
-                left -= left.min(threads_of(run).count());
+                left -= left.min(alone::threads_of(run).count());
                 Some(OwnCost { threads, ..clock.clone() })
             }
         };
@@ -97,70 +95,30 @@ fn clock() -> OwnCost {
     }
 }
 
-/// Process and thread by place, of those that have instances.
-fn threads_of(run: &RunPlan) -> impl Iterator<Item = (usize, usize)> {
-    let processes = run.processes.iter().enumerate().filter(|(_, process)| process.instances > 0);
-    processes.flat_map(|(p, process)| (0..process.threads.len()).map(move |t| (p, t)))
-}
-
-/// The run with one instance of each thread, none of which waits for a time.
-fn alone(run: &RunPlan) -> RunPlan {
-    let thread = |thread: &ThreadPlan| ThreadPlan { instances: 1, rate: None, ioprio: None, ..thread.clone() };
-    let process = |process: &ProcessPlan| ProcessPlan {
-        instances: process.instances.min(1),
-        nice: 0,
-        threads: process.threads.iter().map(thread).collect(),
-        ..process.clone()
-    };
-    RunPlan {
-        quit: QuitMode::Alldone,
-        events_per_s: None,
-        parameters: Default::default(),
-        processes: run.processes.iter().map(process).collect(),
-        asserts: Vec::new(),
-        ..run.clone()
-    }
-}
-
 fn threads(plan: &Plan, run: &RunPlan, most: usize, each_ns: u64) -> Option<Vec<ThreadCost>> {
     let mut small = Plan { steps: Vec::new(), ..plan.clone() };
     for set in &mut small.filesets {
         set.entries = set.entries.min(MOST_ENTRIES);
         set.leafdirs = set.leafdirs.min(MOST_ENTRIES);
     }
-    let run = alone(run);
+    let run = alone::plan(run);
     let sets = Sets::plan(&small, control::BYTES).ok()?;
-    let rooms = Numbers::new(&run).rooms;
+    let rooms = Numbers::new(&run).rooms.len();
     let points = sets.end.next_multiple_of(control::BYTES);
-    let counters = points + (rooms.len() * POINT_BYTES).next_multiple_of(control::BYTES);
+    let counters = points + (rooms * POINT_BYTES).next_multiple_of(control::BYTES);
     let region = Region::create(counters + procflow::shape(&run).bytes()).ok()?;
-    let order = Order {
-        number: 0,
-        seed: plan.seed,
-        variables: plan.variables.clone(),
-        sets: sets.list.iter().map(|set| set.order.clone()).collect(),
-        engine: "null".into(),
-        trace: None,
-        counters,
-        run,
-    };
+    let order = Order::new(&small, &sets, run, "null", counters);
     let nowhere = std::fs::OpenOptions::new().write(true).open("/dev/null").ok()?;
-    let messenger = Messenger::new(nowhere.into());
+    let one = Alone { order: &order, region: &region, points, messenger: &Messenger::new(nowhere.into()) };
     let mut costs = Vec::new();
-    let control = Control::new(&region);
-    let shape = procflow::shape(&order.run);
-    let counters = Counters::new(&region, order.counters, &shape);
     let attempt = |process: usize, thread: usize, nanos: u64| {
         for at in 0..small.filesets.len() {
             sets.create(&small, at, &region, None).ok()?;
         }
-        counters.clear();
-        control.reset(None);
-        control.set_points(points, &rooms);
-        cost(&order, &region, &counters, [process, thread], &messenger, nanos)
+        cost(&one, [process, thread], nanos)
     };
     let mut second = 0;
-    for (process, thread) in threads_of(&order.run).take(most) {
+    for (process, thread) in alone::threads_of(&order.run).take(most) {
         let mut ns_per_op = attempt(process, thread, each_ns);
         if ns_per_op.is_none() && second < MOST_SECOND {
             second += 1;
@@ -175,52 +133,17 @@ fn threads(plan: &Plan, run: &RunPlan, most: usize, each_ns: u64) -> Option<Vec<
 
 /// Processor time of a thread for each of its I/O operations, in nanoseconds. What others do in the timed part of theirs
 /// (a hog) is not in it.
-fn cost(
-    order: &Order,
-    region: &Region,
-    counters: &Counters<'_>,
-    [process, thread]: [usize; 2],
-    messenger: &Messenger,
-    each_ns: u64,
-) -> Option<u64> {
-    let plan = &order.run.processes[process].threads[thread];
+fn cost(one: &Alone<'_>, [process, thread]: [usize; 2], each_ns: u64) -> Option<u64> {
+    let plan = &one.order.run.processes[process].threads[thread];
     let large = |flowop: &FlowopPlan| flowop.attributes.number("iosize") > MOST_MEMORY;
     if plan.memsize > MOST_MEMORY || plan.flowops.iter().any(large) {
         return None;
     }
-    let engine = engine::find("null")?;
-    let sets = procflow::open_sets(order, region, process, false).ok()?;
-    let number = procflow::first_thread(&order.run, process, 0) + thread;
-    let numbers = Numbers::new(&order.run);
-    let control = Control::new(region);
-    let names = Names { process: String::new(), thread: String::new(), place: String::new() };
-    let seed = Seed::root(order.seed).child("own cost").index(number as u64);
-    let stand = Stand { numbers: &numbers, process, thread, instance: 0 };
-    std::thread::scope(|scope| {
-        let (ready, arrived) = mpsc::channel();
-        let (names, sets, all) = (&names, &sets, counters.clone());
-        let thread = std::thread::Builder::new().spawn_scoped(scope, move || {
-            let run = ThreadRun {
-                control,
-                counters: all.thread(number),
-                all,
-                names,
-                messenger,
-                cpu: Cell::new(0),
-                delay: Cell::new(0),
-                place: [0, 1],
-                waits: false,
-                trace: None,
-            };
-            procflow::start_thread(order, engine, plan, sets, &run, seed, 1, stand, ready);
-        });
-        let thread = thread.ok()?;
-        let prepared = matches!(arrived.recv(), Ok(Ok(())));
-        let gate = Clock::Monotonic.now();
-        let start = gate + each_ns / 4;
-        control.open(gate, start, if prepared { start + each_ns } else { 0 });
-        thread.join().ok()
-    })?;
+    let seed = Seed::root(one.order.seed).child("own cost");
+    one.run([process, thread], seed, None, |gate| [gate + each_ns / 4, gate + each_ns / 4 + each_ns]).ok()?;
+    let shape = procflow::shape(&one.order.run);
+    let counters = Counters::new(one.region, one.order.counters, &shape);
+    let number = one.number([process, thread]);
     let (mut io, mut beside) = (0, 0);
     for (at, flowop) in plan.flowops.iter().enumerate() {
         let (mut counts, mut histogram) = (Counts::default(), Histogram::default());

@@ -118,6 +118,7 @@ fn try_run(
                         delay: Cell::new(0),
                         waits: true,
                         trace,
+                        taps: None,
                         place: [among as u64, u64::from(plan.instances) * u64::from(thread_plan.instances)],
                     };
                     start_thread(order, engine, thread_plan, sets, &run, seed, threads_in_all, stand, ready);
@@ -181,7 +182,10 @@ pub(super) fn start_thread(
         }
         let (_, script) = split_engine(&order.engine);
         let (engine, clock) = (engine.build)(script)?;
-        let flowops = threadflow::build(plan, &order.variables, seed, stand);
+        let mut flowops = threadflow::build(plan, &order.variables, seed, stand);
+        if let Some(taps) = &run.taps {
+            flowops = taps.tap(flowops);
+        }
         let steps = threadflow::steps(plan, &order.variables, seed);
         let mut thread = Thread::new(engine, clock, sets, run, seed, plan.memsize, plan.slots as usize, threads_in_all)
             .map_err(|e| format!("thread {}: {} bytes of memory: {e}", run.names.thread, plan.memsize))?;

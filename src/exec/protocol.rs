@@ -1,10 +1,11 @@
 //! What controller and workers say to each other: an [`Order`] on the worker's standard input, and lines of
 //! [`Message`]s on the pipe that is its standard output.
 
+use super::filesets::Sets;
 use super::trace::TraceOptions;
 use crate::fileset::{Content, Device, Shape};
 use crate::monitor::Scheduled;
-use crate::plan::RunPlan;
+use crate::plan::{Plan, RunPlan};
 use crate::random;
 use crate::record::Failure;
 use rustix::fd::{AsFd, OwnedFd};
@@ -30,6 +31,22 @@ pub(super) struct Order {
     /// Byte offset of the counters in the region.
     pub(super) counters: usize,
     pub(super) trace: Option<TraceOptions>,
+}
+
+impl Order {
+    /// For a run of a plan with these sets. `counters`: byte offset in the region.
+    pub(super) fn new(plan: &Plan, sets: &Sets, run: RunPlan, engine: &str, counters: usize) -> Self {
+        Order {
+            number: 0,
+            seed: plan.seed,
+            variables: plan.variables.clone(),
+            sets: sets.list.iter().map(|set| set.order.clone()).collect(),
+            engine: engine.into(),
+            trace: None,
+            counters,
+            run,
+        }
+    }
 }
 
 /// Where a file set is.

@@ -8,6 +8,7 @@ use super::control::Control;
 use super::pace::Schedule;
 use super::points::Stand;
 use super::protocol::{Message, Messenger};
+use super::taps::Taps;
 use super::trace::Trace;
 use crate::attribute::{Attributes, VariableId};
 use crate::engine::Clock;
@@ -22,6 +23,7 @@ use crate::record::counters::{Counters, ThreadCounters};
 use crate::record::{Failure, errno_name};
 use crate::sys::clock::{thread_cpu, thread_run_delay};
 use std::cell::Cell;
+use std::sync::Arc;
 
 /// What a thread asks of the run.
 pub(super) struct ThreadRun<'r> {
@@ -40,6 +42,8 @@ pub(super) struct ThreadRun<'r> {
     pub(super) waits: bool,
     /// Where somebody wants to see what it chooses.
     pub(super) trace: Option<Trace>,
+    /// Where somebody wants to know what each of its operations asks of the storage.
+    pub(super) taps: Option<Arc<Taps>>,
 }
 
 impl ThreadRun<'_> {
@@ -175,6 +179,13 @@ pub(super) struct Running {
     flowop: Box<dyn Flowop>,
     iters: Amount,
     class: FlowopClass,
+}
+
+impl Running {
+    /// With another flowop around this one.
+    pub(super) fn within(self, outer: impl FnOnce(Box<dyn Flowop>) -> Box<dyn Flowop>) -> Self {
+        Running { flowop: outer(self.flowop), ..self }
+    }
 }
 
 /// What a round consists of.

@@ -861,6 +861,7 @@ impl<'r> Watch<'r> {
             cpu_ns: self.cpu_ns(),
             intervals,
             bytes: None,
+            calibration: Vec::new(),
             failures: self.failures.clone(),
             warnings: Vec::new(),
             asserts: Vec::new(),

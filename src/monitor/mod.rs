@@ -72,6 +72,9 @@ const fn fact(name: &'static str, help: &'static str) -> FigureDef {
 pub static MONITORS: &[&MonitorDef] =
     &[&disk::DEF, &nfs::DEF, &net::DEF, &cpu::DEF, &pressure::DEF, &memory::DEF, &rundelay::DEF];
 
+/// Those that say what storage does.
+const STORAGE: [&str; 2] = [disk::DEF.name, nfs::DEF.name];
+
 /// What is to be watched.
 #[derive(Debug)]
 pub struct Site<'a> {
@@ -109,7 +112,7 @@ struct Missing {
 }
 
 /// Something that is read again and again.
-trait Source: std::fmt::Debug {
+trait Source: std::fmt::Debug + Send {
     /// The figures of this moment.
     ///
     /// # Errors
@@ -199,6 +202,18 @@ impl Monitors {
             })
         };
         Monitors { sources: MONITORS.iter().flat_map(|def| of(def)).collect(), ..Monitors::default() }
+    }
+
+    /// Those sources that say what storage does, as far as they can be read.
+    pub fn of_storage(site: &Site<'_>) -> Self {
+        let mut all = Monitors::open(site);
+        all.sources.retain(|tracked| STORAGE.contains(&tracked.def.name) && tracked.source.is_some());
+        all
+    }
+
+    /// True where there is nothing to read.
+    pub fn is_empty(&self) -> bool {
+        self.sources.is_empty()
     }
 
     /// The window begins.

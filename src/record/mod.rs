@@ -7,6 +7,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 mod bytes;
+mod calibration;
 pub mod counters;
 mod environment;
 mod histogram;
@@ -18,6 +19,7 @@ pub use crate::sys::errno_name;
 pub use bytes::{
     BytesRecord, Cold, ColdHow, Dirty, DirtySource, Drain, DrainEnd, Residency, StorageKind, StorageRecord,
 };
+pub use calibration::CalibrationRecord;
 pub use environment::{BlockDevice, DeviceRecord, Environment, Target, memory, resolved};
 pub use histogram::{BUCKETS, Histogram, LONGEST_NS, bucket};
 pub use monitors::{Level, MonitorInterval, MonitorRecord};
@@ -136,6 +138,9 @@ pub struct Run {
     /// Where the bytes went; none where the run touched no file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<BytesRecord>,
+    /// What each flowop asks of the storage by itself; empty where nobody asked for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calibration: Vec<CalibrationRecord>,
     /// What failed, the first of each worker.
     pub failures: Vec<Failure>,
     /// What a reader must know about the figures.

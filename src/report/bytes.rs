@@ -1,7 +1,7 @@
 //! Where the bytes went, in words.
 
 use super::line_of;
-use crate::record::{BytesRecord, Dirty, DirtySource, Drain, DrainEnd, Run, StorageKind};
+use crate::record::{BytesRecord, Dirty, DirtySource, Drain, DrainEnd, MonitorRecord, Run, StorageKind};
 use crate::summary::{BytesSummary, Cell, PeriodSummary, ReadSummary, WrittenSummary};
 use crate::units;
 
@@ -14,6 +14,7 @@ pub(super) fn lines(run: &Run, summary: Option<&BytesSummary>) -> String {
     lines.extend(summary.read.map(|read| line_of(&format!("read: {}", read_line(record, &read)))));
     lines.extend(summary.written.map(|written| line_of(&format!("written: {}", written_line(record, &written)))));
     lines.extend(resident_line(record));
+    lines.extend(bound_line(run, record));
     let head = |at: usize| if at == 0 { HEAD.to_owned() } else { " ".repeat(HEAD.len()) };
     lines.iter().enumerate().map(|(at, line)| head(at) + line + "\n").collect()
 }
@@ -123,6 +124,15 @@ fn drained(drain: &Drain) -> String {
     }
 }
 
+/// Where the storage is known to be used by others too.
+fn bound_line(run: &Run, record: &BytesRecord) -> Option<String> {
+    let is_its =
+        |m: &&MonitorRecord| m.operation.is_none() && m.of.as_ref().is_some_and(|of| record.storage.names.contains(of));
+    let why = run.monitors.iter().filter(is_its).find_map(|m| m.upper_bound.as_ref())?;
+    let place = if record.storage.kind == StorageKind::Nfs { "wire" } else { "device" };
+    Some(line_of(&format!("{place} is an upper bound: {why}")))
+}
+
 /// Where somebody wants cold files, how cold they were.
 fn resident_line(record: &BytesRecord) -> Option<String> {
     record.cold.as_ref()?;
@@ -177,10 +187,12 @@ mod tests {
         bytes.drain = Some(Drain { ended: DrainEnd::Limit, elapsed_ns: 60_000_000_000, error: None });
         bytes.cold = Some(Cold::default());
         bytes.resident_before = Some(Residency { pages: 100_000, cached_pages: 1, ..Residency::default() });
+        run.monitors.last_mut().unwrap().upper_bound = Some("the device is shared".into());
         insta::assert_snapshot!(text(&run), @r"
         where the bytes went   read: app 2.5 MB/s, wire 3.0 MB/s: more than was asked for (read ahead, metadata, or others)
                                written: app 10.0 MB/s, 0.0 on the wire at the end, 0 B more dirty on this machine than before, not drained within 60.0 s
                                cold: 0.01 % of the file sets in the page cache before the run
+                               wire is an upper bound: the device is shared
         ");
     }
 

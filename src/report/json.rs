@@ -189,10 +189,10 @@ fn entries_of<'a>(object: &'a mut Map<String, Value>, key: &str) -> impl Iterato
 mod tests {
     use super::*;
     use crate::record::{
-        AssertRecord, BytesRecord, Cold, ColdHow, Counts, Dirty, DirtySource, Drain, DrainEnd, Ended, Environment,
-        Failure, Figure, FlowopClass, FlowopRecord, Histogram, InstanceRecord, Interval, IntervalCounts,
-        IntervalLatency, Level, MonitorInterval, MonitorRecord, NotBegun, OwnCost, Residency, Schedule, StorageKind,
-        StorageRecord, ThreadCost, WarningRecord, WorkloadRecord,
+        AssertRecord, BytesRecord, CalibrationRecord, Cold, ColdHow, Counts, Dirty, DirtySource, Drain, DrainEnd,
+        Ended, Environment, Failure, Figure, FlowopClass, FlowopRecord, Histogram, InstanceRecord, Interval,
+        IntervalCounts, IntervalLatency, Level, MonitorInterval, MonitorRecord, NotBegun, OwnCost, Residency, Schedule,
+        StorageKind, StorageRecord, ThreadCost, WarningRecord, WorkloadRecord,
     };
     use crate::summary::sample::{idle, sample};
     use crate::summary::{METRICS, Summary};
@@ -761,6 +761,9 @@ mod tests {
                     cpu_ns,
                     intervals,
                     bytes: (cpu_ns % 5 == 1).then(|| bytes(cpu_ns)),
+                    calibration: (0..cpu_ns % 3)
+                        .map(|ops| CalibrationRecord { ops, monitors: seen(cpu_ns).1, ..CalibrationRecord::default() })
+                        .collect(),
                     failures,
                     warnings: warnings
                         .into_iter()

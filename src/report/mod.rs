@@ -4,6 +4,7 @@ use crate::record::{Ended, Run, RunRecord};
 use crate::units;
 
 mod bytes;
+mod calibration;
 mod csv;
 mod csv_intervals;
 mod dump;

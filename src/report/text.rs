@@ -101,6 +101,7 @@ fn block(out: &mut String, run: &Run, summary: &RunSummary, environment: &Enviro
     totals(out, summary);
     out.push_str(&super::bytes::lines(run, summary.bytes.as_ref()));
     monitors(out, run, environment);
+    out.push_str(&super::calibration::table(run));
     responses(out, run, summary);
     if run.period_ns.is_some() {
         out.push_str(&intervals(run));
@@ -179,7 +180,10 @@ fn nfs(run: &Run, mount: &MonitorRecord, flow: impl Fn([&str; 2], [&str; 2]) -> 
         let most: Vec<String> = operations.iter().take(6).map(|(count, name)| format!("{name} {count}")).collect();
         let rest = if operations.len() > most.len() { ", ..." } else { "" };
         let again = mount.counter("retransmissions").unwrap_or(0);
-        said.push(format!("{rpcs} RPCs ({}{rest}), {again} sent again", most.join(", ")));
+        let ops: u64 = run.flowops.iter().filter(|f| f.class.is_io()).map(|f| f.counts.ops).sum();
+        let each =
+            if ops > 0 { format!(", {:.2} for each operation", rpcs as f64 / ops as f64) } else { String::new() };
+        said.push(format!("{rpcs} RPCs{each} ({}{rest}), {again} sent again", most.join(", ")));
     }
     (!said.is_empty()).then(|| said.join("; "))
 }
@@ -427,7 +431,7 @@ mod tests {
             lines(&record),
             [
                 "device sda: 12.3 MB/s read, 88.1 MB/s written (upper bound: the device is shared)",
-                "nfs /mnt/nfs: application 2.0 MB/s read; wire 1.0 MB/s read; 7 RPCs (GETATTR 5, READ 2), 0 sent again",
+                "nfs /mnt/nfs: application 2.0 MB/s read; wire 1.0 MB/s read; 7 RPCs, 1.17 for each operation (GETATTR 5, READ 2), 0 sent again",
                 "net eth0: 1.1 MB/s received, 0.000 MB/s sent",
             ]
         );

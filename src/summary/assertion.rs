@@ -4,7 +4,7 @@
 //! decimals), so that anybody can do the comparison again.
 
 use super::metric::{Asserted, Cell, asserted};
-use super::{Figures, labels};
+use super::{Figures, labels_of};
 use crate::attribute::Relation;
 use crate::record::{AssertRecord, Counts, Figure, FlowopClass, FlowopRecord, Histogram, Run};
 use crate::units;
@@ -66,7 +66,7 @@ pub struct Names {
 impl Names {
     /// Of flowops in the order of definition: process, thread and name of each.
     pub fn new(flowops: &[[&str; 3]]) -> Self {
-        let labels = labels(flowops);
+        let labels = labels_of(flowops);
         let mut places: [HashMap<String, Vec<usize>>; 3] = Default::default();
         for (at, (flowop, label)) in flowops.iter().zip(&labels).enumerate() {
             for (map, name) in places.iter_mut().zip([label.clone(), flowop.join("."), flowop[2].to_owned()]) {

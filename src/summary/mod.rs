@@ -175,7 +175,7 @@ impl RunSummary {
         let rows = run
             .flowops
             .iter()
-            .zip(labels(&places(&run.flowops)))
+            .zip(labels_of(&places(&run.flowops)))
             .map(|(flowop, label)| Row {
                 label,
                 class: flowop.class,
@@ -316,7 +316,7 @@ fn places(flowops: &[FlowopRecord]) -> Vec<[&str; 3]> {
 }
 
 /// A name for each flowop (process, thread, name) that no other has; see [`Row::label`].
-fn labels(flowops: &[[&str; 3]]) -> Vec<String> {
+pub fn labels_of(flowops: &[[&str; 3]]) -> Vec<String> {
     let (mut by_name, mut by_place) = (HashMap::new(), HashMap::new());
     for flowop in flowops {
         *by_name.entry(flowop[2]).or_insert(0) += 1;
@@ -429,9 +429,9 @@ mod tests {
     #[test]
     fn a_label_is_as_short_as_it_can_be_and_never_that_of_another() {
         let mut flowops = sample::sample().runs.remove(0).flowops;
-        assert_eq!(labels(&places(&flowops)), ["reader.small.read1", "reader.large.read1", "delay1"]);
+        assert_eq!(labels_of(&places(&flowops)), ["reader.small.read1", "reader.large.read1", "delay1"]);
         flowops[1].thread = "small".into();
-        assert_eq!(labels(&places(&flowops)), ["reader.small.read1#1", "reader.small.read1#2", "delay1"]);
+        assert_eq!(labels_of(&places(&flowops)), ["reader.small.read1#1", "reader.small.read1#2", "delay1"]);
     }
 
     #[test]

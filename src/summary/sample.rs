@@ -70,6 +70,7 @@ fn run() -> Run {
             },
         ],
         bytes: None,
+        calibration: Vec::new(),
         failures: vec![],
         warnings: vec![WarningRecord {
             code: "W003".into(),

@@ -264,7 +264,7 @@ fn few<T>(items: &[T], show: impl Fn(&T) -> String) -> String {
 
 /// The rows that did I/O, with what a report calls them.
 fn active(run: &Run) -> impl Iterator<Item = (&FlowopRecord, String)> {
-    let labels = super::labels(&super::places(&run.flowops));
+    let labels = super::labels_of(&super::places(&run.flowops));
     run.flowops.iter().zip(labels).filter(|(flowop, _)| flowop.class.is_io() && flowop.counts.ops > 0)
 }
 
@@ -415,7 +415,7 @@ fn never_executed(run: &Run) -> Option<String> {
     let idle: Vec<String> = run
         .flowops
         .iter()
-        .zip(super::labels(&super::places(&run.flowops)))
+        .zip(super::labels_of(&super::places(&run.flowops)))
         // Where all operations of a flowop failed, W004 says so.
         .filter(|(f, _)| f.class.is_io() && !f.left_out && f.counts.ops == 0 && f.counts.error_count() == 0)
         .map(|(f, label)| match (f.counts.in_flight, f.counts.skipped) {
@@ -437,7 +437,8 @@ fn mostly_from_storage(run: &Run) -> bool {
 fn fits_in_memory(workload: &WorkloadRecord, run: &Run, environment: &Environment) -> Option<String> {
     let reads = run.flowops.iter().any(|f| f.class == FlowopClass::Read && !f.direct) && !mostly_from_storage(run);
     let why = cached(reads, workload.bytes, environment.memory_bytes)?;
-    Some(format!("{why}. Use --cold or {}.", more_files(workload)))
+    let cold = run.bytes.as_ref().is_some_and(|bytes| bytes.cold.is_some());
+    Some(format!("{why}. Use {}{}.", if cold { "" } else { "--cold or " }, more_files(workload)))
 }
 
 /// W003's rule: reads through the page cache, of files that are smaller than the memory together. In words where that

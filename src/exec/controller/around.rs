@@ -2,11 +2,15 @@
 //! what was written to stable storage. All that touches the file system under test is done by threads of their own, so
 //! that a call that hangs there cannot hold the controller.
 
-use super::{Controller, ExecError, not_run, signal_name};
+use super::{Controller, ExecError, Stage, not_run, signal_name};
 use crate::event::Event;
+use crate::exec::alone;
+use crate::exec::calibrate::Calibration;
 use crate::exec::filesets::{Set, Sets};
+use crate::exec::protocol::Order;
 use crate::exec::storage::Storage;
 use crate::fileset::{Cached, CreateError, Files, Pool, lock_again};
+use crate::plan::RunPlan;
 use crate::random::stream::Seed;
 use crate::record::{
     BytesRecord, Cold, ColdHow, Dirty, DirtySource, Drain, DrainEnd, Ended, Failure, Level, Residency, Run,
@@ -80,8 +84,8 @@ pub(in crate::exec) fn may_drop_caches() -> io::Result<()> {
 impl Controller<'_> {
     /// Everything that has to be done before the workers of a run start. False where that ended the invocation, with a
     /// record that says so.
-    pub(super) async fn before(&mut self) -> Result<bool, ExecError> {
-        self.before = Before::default();
+    pub(super) async fn before(&mut self, plan: &RunPlan) -> Result<bool, ExecError> {
+        (self.before, self.calibration) = (Before::default(), None);
         if !self.stage.touches_files {
             return Ok(true);
         }
@@ -101,7 +105,36 @@ impl Controller<'_> {
             self.runs.push(run);
             return Ok(false);
         }
-        self.look_before().await
+        Ok(self.calibrate(plan).await && self.look_before().await?)
+    }
+
+    /// Finds out what each flowop asks of the storage by itself, where somebody wants to know. False where that ended the
+    /// invocation.
+    async fn calibrate(&mut self, plan: &RunPlan) -> bool {
+        if !self.options.calibrate {
+            return true;
+        }
+        let Stage { sets, region, counters, points, .. } = self.stage;
+        let calibration = Calibration {
+            order: Order::new(self.plan, sets, alone::plan(plan), &self.options.engine, *counters),
+            region: region.clone(),
+            points: *points,
+            kernel_files: self.options.kernel_files.clone(),
+            targets: self.targets.clone(),
+        };
+        let said = "each flowop by itself, for --calibrate";
+        let limit = calibration.limit();
+        let why = match self.aside(Some(limit), Some(said), move |cancel| calibration.measure(cancel)).await {
+            Aside::Done(Ok(found)) => {
+                self.calibration = Some(found);
+                return true;
+            }
+            Aside::Done(Err(why)) => why,
+            Aside::Late => format!("a call did not come back within {} s", limit.as_secs()),
+            Aside::Signal(signal) => return self.interrupted(signal, "before the run"),
+        };
+        self.runs.push(not_run(Ended::Error, &format!("--calibrate: {why}"), None));
+        false
     }
 
     /// Finds what lies below the file sets, makes them cold where that is asked for, and looks at the page cache.

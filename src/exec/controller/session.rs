@@ -67,7 +67,7 @@ impl<'a> Controller<'a> {
 
     /// Starts the processes of a session. False where they did not come to the gate.
     pub(super) async fn start_session(&mut self, plan: &'a RunPlan) -> Result<bool, ExecError> {
-        if !self.before().await? {
+        if !self.before(plan).await? {
             return Ok(false);
         }
         let mut watch = self.start(plan)?;
