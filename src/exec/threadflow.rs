@@ -522,7 +522,7 @@ fn fail(
         }
         Some(errno) => {
             let text = crate::sys::describe(&errno.into());
-            match advice {
+            match advice.or_else(|| crate::sys::advice(errno)) {
                 Some(advice) => format!("{what}: {text}; {advice}"),
                 None => format!("{what}: {text}"),
             }

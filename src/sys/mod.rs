@@ -10,7 +10,7 @@ pub mod process;
 mod region;
 
 pub use buffer::AlignedBuffer;
-pub use errno::{describe, errno_name};
+pub use errno::{advice, describe, errno_name};
 pub use mapping::Mapping;
 pub use region::Region;
 
