@@ -568,6 +568,8 @@ impl<'r> Watch<'r> {
                 QuitMode::Timeout | QuitMode::Firstdone => self.end(Ended::Count, why),
                 QuitMode::Alldone => {}
             },
+            // Where the run is broken already, a close at the end of another thread that fails too says nothing new.
+            Message::Failed(failure) if failure.is_of_an_end() && self.failures.iter().any(|f| !f.is_of_an_end()) => {}
             Message::Failed(failure) => {
                 let at = failure.flowop.as_deref().map(|flowop| format!("{flowop}: ")).unwrap_or_default();
                 let place = failure.thread.as_deref().map(|thread| format!(".{thread}")).unwrap_or_default();
