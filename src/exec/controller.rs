@@ -381,6 +381,9 @@ struct Controller<'a> {
     /// By the number of what is started.
     own_costs: Vec<Option<OwnCost>>,
     signal: Option<i32>,
+    /// Somebody who works in the trees was ended by force, or is left behind in a call: who goes there now may not come
+    /// back.
+    forced: bool,
 }
 
 impl<'a> Controller<'a> {
@@ -413,6 +416,7 @@ impl<'a> Controller<'a> {
             runs_started: 0,
             own_costs,
             signal: None,
+            forced: false,
         })
     }
 
@@ -522,6 +526,7 @@ impl<'a> Controller<'a> {
                     signal = self.signals.next() => {
                         if self.signal.replace(signal).is_some() {
                             // The second time: at once. What is on the disk is marked as unfinished.
+                            self.forced = true;
                             self.runs.push(not_run(Ended::Interrupted, &signal_name(signal), None));
                             return Ok(false);
                         }
@@ -623,6 +628,7 @@ impl<'a> Controller<'a> {
     /// Puts what came of workers that are gone into the record. False where that ends the invocation.
     fn keep(&mut self, watch: Watch<'_>) -> bool {
         self.signal = self.signal.or(watch.signal());
+        self.forced |= watch.was_forced();
         let plan = watch.plan();
         let run = watch.record();
         if let (Ended::RanDry, Some(reason)) = (run.ended, &run.reason) {
@@ -675,7 +681,13 @@ impl<'a> Controller<'a> {
     }
 
     async fn finish(mut self, refused: bool) -> Result<Outcome, ExecError> {
-        if self.options.remove {
+        if self.options.remove && self.forced && !self.ours.is_empty() {
+            let roots: Vec<_> = self.ours.iter().map(|root| root.display().to_string()).collect();
+            let roots = roots.join(", ");
+            (self.show)(Event::Warning(format!(
+                "nothing was removed after an end by force; what was made is in {roots}"
+            )));
+        } else if self.options.remove {
             self.remove();
         }
         Ok(Outcome { signal: self.signal, refused, record: self.record_of(self.runs.clone()) })

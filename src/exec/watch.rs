@@ -309,6 +309,11 @@ impl<'r> Watch<'r> {
         }
     }
 
+    /// True where workers were ended by force, for a call of theirs does not come back or somebody would not wait.
+    pub(super) fn was_forced(&self) -> bool {
+        self.give_up.is_some()
+    }
+
     /// True once nobody is left, or nobody is waited for any more.
     fn is_gone(&self) -> bool {
         self.gave_up || self.workers.tasks.is_empty() && !self.lines_open
