@@ -2,12 +2,11 @@
 //!
 //! No test waits for time to pass: each waits until it sees that the run has come to the place it is about.
 
-use crate::support::{Bench, Outcome, until, workers_of};
-use rustix::process::{Pid, Signal, kill_process};
+use crate::support::{Bench, Outcome, Started, send, workers_of};
+use rustix::process::{Pid, Signal};
 use serde_json::json;
 use std::path::Path;
-use std::process::{Child, Command, Output};
-use std::sync::mpsc::RecvTimeoutError;
+use std::process::Command;
 use std::time::Duration;
 
 /// A run without end. When the file of the set `flag` is there, the gate is open and operations are under way.
@@ -32,88 +31,15 @@ const ENDLESS: &str = "
     run 100000
 ";
 
-/// A run that was started, and how to end it.
-struct Started {
-    bench: Bench,
-    child: Option<Child>,
-    pid: u32,
+/// Waits until the threads of an endless run are at work.
+fn at_work(mut run: Started) -> Started {
+    run.sees("the file that says that the gate is open", |run| has_file(&run.bench.dir.join("flag")).then_some(()));
+    run
 }
 
-impl Started {
-    fn new(bench: Bench) -> Self {
-        let child = bench.command().spawn().unwrap();
-        let pid = child.id();
-        Started { bench, child: Some(child), pid }
-    }
-
-    /// Waits until something is seen; fails where the run is over before.
-    #[track_caller]
-    fn sees<T>(&mut self, what: &str, mut found: impl FnMut(&Self) -> Option<T>) -> T {
-        until(what, || {
-            let seen = found(self);
-            let over = self.child.as_mut().unwrap().try_wait().unwrap().is_some();
-            assert!(seen.is_some() || !over, "the run ended before {what}");
-            seen
-        })
-    }
-
-    /// Waits until the threads of an endless run are at work.
-    fn at_work(mut self) -> Self {
-        self.sees("the file that says that the gate is open", |run| {
-            has_file(&run.bench.dir.join("flag")).then_some(())
-        });
-        self
-    }
-
-    fn send(&self, signal: Signal) {
-        send(self.pid, signal);
-    }
-
-    /// Its outcome; nobody of it is left.
-    #[track_caller]
-    fn end(mut self) -> Outcome {
-        let output = self.output();
-        until("the end of the workers", || workers_of(self.pid).is_empty().then_some(()));
-        self.bench.outcome(output)
-    }
-
-    /// What it says until its end, which a broken one might never come to.
-    #[track_caller]
-    fn output(&mut self) -> Output {
-        let (pid, child) = (self.pid, self.child.take().unwrap());
-        let (over, watched) = std::sync::mpsc::channel::<()>();
-        let watch = std::thread::spawn(move || {
-            let late = watched.recv_timeout(Duration::from_secs(60)) == Err(RecvTimeoutError::Timeout);
-            if late {
-                // Workers that outlive it hold its stderr open.
-                for pid in workers_of(pid).into_iter().chain([pid]) {
-                    let _ = kill_process(Pid::from_raw(pid as i32).unwrap(), Signal::KILL);
-                }
-            }
-            late
-        });
-        let output = child.wait_with_output().unwrap();
-        drop(over);
-        assert!(!watch.join().unwrap(), "the run did not come to its end");
-        output
-    }
-}
-
-impl Drop for Started {
-    fn drop(&mut self) {
-        // Of a test that failed.
-        if let Some(mut child) = self.child.take() {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-        for worker in workers_of(self.pid) {
-            let _ = kill_process(Pid::from_raw(worker as i32).unwrap(), Signal::KILL);
-        }
-    }
-}
-
-fn send(pid: u32, signal: Signal) {
-    kill_process(Pid::from_raw(pid as i32).unwrap(), signal).unwrap();
+/// Starts an endless run, and waits until its threads are at work.
+fn started(bench: Bench) -> Started {
+    at_work(Started::new(bench))
 }
 
 /// True where somewhere below there is a regular file.
@@ -147,7 +73,7 @@ fn an_interrupt_gives_the_figures_so_far() {
     for (signal, code, word) in
         [(Signal::INT, 130, "SIGINT"), (Signal::TERM, 143, "SIGTERM"), (Signal::HUP, 129, "SIGHUP")]
     {
-        let run = Started::new(Bench::new(ENDLESS)).at_work();
+        let run = started(Bench::new(ENDLESS));
         run.send(signal);
         let outcome = run.end().exits(code);
         is_partial(&outcome, word);
@@ -163,7 +89,7 @@ fn an_interrupt_gives_the_figures_so_far() {
 #[test]
 fn an_assert_says_nothing_of_a_run_that_was_interrupted() {
     let text = format!("{ENDLESS}\nassert read1.ops > 1000000000000000\n");
-    let run = Started::new(Bench::new(&text)).at_work();
+    let run = started(Bench::new(&text));
     run.send(Signal::INT);
     let outcome = run.end().exits(130);
     is_partial(&outcome, "SIGINT");
@@ -173,7 +99,7 @@ fn an_assert_says_nothing_of_a_run_that_was_interrupted() {
 
 #[test]
 fn the_form_of_the_report_is_kept_when_interrupted() {
-    let run = Started::new(Bench::new(ENDLESS).args(["--format", "json"])).at_work();
+    let run = started(Bench::new(ENDLESS).args(["--format", "json"]));
     run.send(Signal::INT);
     let outcome = run.end().exits(130);
     let document = crate::forms::document(&outcome.stdout);
@@ -182,7 +108,7 @@ fn the_form_of_the_report_is_kept_when_interrupted() {
 
 #[test]
 fn threads_of_one_process_end_too() {
-    let run = Started::new(Bench::new(ENDLESS).args(["--process-model", "threads"])).at_work();
+    let run = started(Bench::new(ENDLESS).args(["--process-model", "threads"]));
     run.send(Signal::INT);
     is_partial(&run.end().exits(130), "SIGINT");
 }
@@ -195,7 +121,7 @@ fn an_interrupt_of_the_whole_group_ends_as_one_of_the_controller() {
     let mut command: Command = bench.command();
     let child = command.process_group(0).spawn().unwrap();
     let pid = child.id();
-    let run = Started { bench, child: Some(child), pid }.at_work();
+    let run = at_work(Started { bench, child: Some(child), pid });
     rustix::process::kill_process_group(Pid::from_raw(pid as i32).unwrap(), Signal::INT).unwrap();
     let outcome = run.end().exits(130);
     is_partial(&outcome, "SIGINT");
@@ -204,7 +130,7 @@ fn an_interrupt_of_the_whole_group_ends_as_one_of_the_controller() {
 
 #[test]
 fn two_interrupts_end_at_once() {
-    let run = Started::new(Bench::new(ENDLESS)).at_work();
+    let run = started(Bench::new(ENDLESS));
     run.send(Signal::INT);
     run.send(Signal::INT);
     let outcome = run.end().exits(130);
@@ -213,7 +139,7 @@ fn two_interrupts_end_at_once() {
 
 #[test]
 fn runs_that_follow_do_not_take_place() {
-    let run = Started::new(Bench::new(&format!("{ENDLESS}\necho afterwards\nrun 100000\n"))).at_work();
+    let run = started(Bench::new(&format!("{ENDLESS}\necho afterwards\nrun 100000\n")));
     run.send(Signal::INT);
     let outcome = run.end().exits(130);
     is_partial(&outcome, "SIGINT");
@@ -251,7 +177,7 @@ fn an_interrupt_while_files_are_made_leaves_a_tree_that_says_so() {
 
 #[test]
 fn a_worker_that_is_killed_ends_the_run_with_its_name() {
-    let mut run = Started::new(Bench::new(ENDLESS)).at_work();
+    let mut run = started(Bench::new(ENDLESS));
     let workers = run.sees("three workers", |run| Some(workers_of(run.pid)).filter(|workers| workers.len() == 3));
     let line = |pid: &u32| std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap();
     // The second process of the plan, its second instance.
@@ -273,7 +199,7 @@ fn a_worker_that_is_killed_ends_the_run_with_its_name() {
 
 #[test]
 fn workers_do_not_outlive_their_controller() {
-    let mut run = Started::new(Bench::new(ENDLESS)).at_work();
+    let mut run = started(Bench::new(ENDLESS));
     run.sees("three workers", |run| Some(()).filter(|()| workers_of(run.pid).len() == 3));
     run.send(Signal::KILL);
     let outcome = run.end().exits(-9);
@@ -315,7 +241,7 @@ fn an_interrupt_wakes_everybody_who_waits() {
     let posts = "flowop sempost name=post,target=take,value=1,blocking
                  flowop semblock name=take,value=100,highwater=0";
     for model in ["processes", "threads"] {
-        let run = Started::new(Bench::new(&endless_with(posts)).args(["--process-model", model])).at_work();
+        let run = started(Bench::new(&endless_with(posts)).args(["--process-model", model]));
         let started = std::time::Instant::now();
         run.send(Signal::INT);
         let outcome = run.end().exits(130);
@@ -337,7 +263,7 @@ fn lines_without_end_do_not_hold_an_interrupt_up() {
         said.read_to_string(&mut text).unwrap();
         text
     });
-    let run = run.at_work();
+    let run = at_work(run);
     run.send(Signal::INT);
     let outcome = run.end().exits(130);
     assert_eq!(outcome.only_run()["ended"], "interrupted");

@@ -1,9 +1,12 @@
 //! One builder for a test through the real binary: workload text in; stdout, stderr, exit code, record and files out.
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
 
 /// The binary under test.
 pub const WLRUN: &str = env!("CARGO_BIN_EXE_wlrun");
@@ -272,4 +275,86 @@ pub fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
         assert!(started.elapsed() < std::time::Duration::from_secs(60), "waited in vain for {what}");
         std::thread::yield_now();
     }
+}
+
+/// A run that was started, and how to end it.
+pub struct Started {
+    /// What it runs.
+    pub bench: Bench,
+    /// Its controller, until its output was taken.
+    pub child: Option<Child>,
+    /// The controller's.
+    pub pid: u32,
+}
+
+impl Started {
+    /// Starts it.
+    pub fn new(bench: Bench) -> Self {
+        let child = bench.command().spawn().unwrap();
+        let pid = child.id();
+        Started { bench, child: Some(child), pid }
+    }
+
+    /// Waits until something is seen; fails where the run is over before.
+    #[track_caller]
+    pub fn sees<T>(&mut self, what: &str, mut found: impl FnMut(&Self) -> Option<T>) -> T {
+        until(what, || {
+            let seen = found(self);
+            let over = self.child.as_mut().unwrap().try_wait().unwrap().is_some();
+            assert!(seen.is_some() || !over, "the run ended before {what}");
+            seen
+        })
+    }
+
+    /// Sends the controller a signal.
+    pub fn send(&self, signal: Signal) {
+        send(self.pid, signal);
+    }
+
+    /// Its outcome; nobody of it is left.
+    #[track_caller]
+    pub fn end(mut self) -> Outcome {
+        let output = self.output();
+        until("the end of the workers", || workers_of(self.pid).is_empty().then_some(()));
+        self.bench.outcome(output)
+    }
+
+    /// What it says until its end, which a broken one might never come to.
+    #[track_caller]
+    pub fn output(&mut self) -> Output {
+        let (pid, child) = (self.pid, self.child.take().unwrap());
+        let (over, watched) = std::sync::mpsc::channel::<()>();
+        let watch = std::thread::spawn(move || {
+            let late = watched.recv_timeout(Duration::from_secs(60)) == Err(RecvTimeoutError::Timeout);
+            if late {
+                // Workers that outlive it hold its stderr open.
+                for pid in workers_of(pid).into_iter().chain([pid]) {
+                    let _ = kill_process(Pid::from_raw(pid as i32).unwrap(), Signal::KILL);
+                }
+            }
+            late
+        });
+        let output = child.wait_with_output().unwrap();
+        drop(over);
+        assert!(!watch.join().unwrap(), "the run did not come to its end");
+        output
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        // Of a test that failed.
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        for worker in workers_of(self.pid) {
+            let _ = kill_process(Pid::from_raw(worker as i32).unwrap(), Signal::KILL);
+        }
+    }
+}
+
+/// Sends a process a signal.
+pub fn send(pid: u32, signal: Signal) {
+    kill_process(Pid::from_raw(pid as i32).unwrap(), signal).unwrap();
 }

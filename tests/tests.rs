@@ -15,6 +15,8 @@ mod docs;
 mod exact;
 mod fmt;
 mod forms;
+mod fuse_target;
+mod fusefs;
 mod fuzz;
 mod layers;
 mod library;

@@ -483,7 +483,14 @@ pub(super) fn missing_directories(plan: &Plan, mkdir: bool) -> Result<Vec<PathBu
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Err((exit::USAGE, format!("the directory {shown} does not exist; make it, or give --mkdir")));
             }
-            Err(error) => return Err((exit::USAGE, format!("{shown}: {}", describe(&error)))),
+            Err(error) => {
+                // What stands behind the path is broken, not the path.
+                let advice = rustix::io::Errno::from_io_error(&error).and_then(crate::sys::advice);
+                return Err(match advice {
+                    Some(advice) => (exit::FAILED, format!("{shown}: {}; {advice}", describe(&error))),
+                    None => (exit::USAGE, format!("{shown}: {}", describe(&error))),
+                });
+            }
         }
     }
     Ok(missing)

@@ -409,6 +409,9 @@ struct Controller<'a> {
     /// By the number of what is started.
     own_costs: Vec<Option<OwnCost>>,
     signal: Option<i32>,
+    /// Somebody who works in the trees was ended by force, or is left behind in a call: who goes there now may not come
+    /// back.
+    forced: bool,
 }
 
 impl<'a> Controller<'a> {
@@ -444,6 +447,7 @@ impl<'a> Controller<'a> {
             runs_started: 0,
             own_costs,
             signal: None,
+            forced: false,
         })
     }
 
@@ -567,6 +571,7 @@ impl<'a> Controller<'a> {
                     signal = self.signals.next() => {
                         if self.signal.replace(signal).is_some() {
                             // The second time: at once. What is on the disk is marked as unfinished.
+                            self.forced = true;
                             self.runs.push(not_run(Ended::Interrupted, &signal_name(signal), None));
                             return Ok(false);
                         }
@@ -665,6 +670,7 @@ impl<'a> Controller<'a> {
     /// Puts what came of workers that are gone into the record. False where that ends the invocation.
     async fn keep(&mut self, watch: Watch<'_>) -> bool {
         self.signal = self.signal.or(watch.signal());
+        self.forced |= watch.was_forced();
         let plan = watch.plan();
         let mut run = watch.record();
         if let (Ended::RanDry, Some(reason)) = (run.ended, &run.reason) {
@@ -722,7 +728,14 @@ impl<'a> Controller<'a> {
     }
 
     async fn finish(mut self, refused: bool) -> Result<Outcome, ExecError> {
-        if self.options.remove {
+        let ours: Vec<String> =
+            self.trees.iter().filter(|tree| tree.ours).map(|tree| tree.root.display().to_string()).collect();
+        if self.options.remove && self.forced && !ours.is_empty() {
+            let roots = ours.join(", ");
+            (self.show)(Event::Warning(format!(
+                "nothing was removed after an end by force; what was made is in {roots}"
+            )));
+        } else if self.options.remove {
             self.take_away().await;
         }
         Ok(Outcome { signal: self.signal, refused, record: self.record_of(self.runs.clone()) })

@@ -85,6 +85,12 @@ impl Storage {
         Ok(storage)
     }
 
+    /// False where nothing counts for it: then nobody asks how much of it is in the page cache either, and its files are
+    /// opened by the workload alone.
+    pub(super) fn is_known(&self) -> bool {
+        self.record.kind != StorageKind::Unknown
+    }
+
     /// True where the page cache is all there is.
     pub(super) fn is_memory(&self) -> bool {
         self.record.kind == StorageKind::Memory

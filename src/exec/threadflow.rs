@@ -516,10 +516,10 @@ pub(super) struct Names {
     pub(super) place: String,
 }
 
-/// Says that a flowop failed, and what to do about it.
+/// Says that a flowop failed, or something that is none's, and what to do about it.
 fn fail(
     run: &ThreadRun<'_>,
-    flowop: &str,
+    flowop: Option<&str>,
     errno: Option<rustix::io::Errno>,
     what: String,
     advice: Option<&'static str>,
@@ -533,7 +533,7 @@ fn fail(
         }
         Some(errno) => {
             let text = crate::sys::describe(&errno.into());
-            match advice {
+            match advice.or_else(|| crate::sys::advice(errno)) {
                 Some(advice) => format!("{what}: {text}; {advice}"),
                 None => format!("{what}: {text}"),
             }
@@ -543,7 +543,7 @@ fn fail(
     run.messenger.send(&Message::Failed(Failure {
         process: run.names.process.clone(),
         thread: Some(run.names.thread.clone()),
-        flowop: Some(flowop.to_owned()),
+        flowop: flowop.map(str::to_owned),
         errno: errno.map(|errno| errno_name(errno.raw_os_error())),
         message,
     }));
@@ -591,7 +591,7 @@ pub(super) fn live(
         End::Failed(errno, what) => {
             failed = true;
             let advice = errno.and_then(|errno| flowops[flowop].flowop.advice(errno, thread));
-            fail(run, name, errno, what, advice);
+            fail(run, Some(name), errno, what, advice);
             run.control.close(now);
         }
     }
@@ -601,12 +601,19 @@ pub(super) fn live(
     if let Some(lost) = lost
         && !failed
     {
-        fail(run, &plan.flowops[lost.flowop].name, Some(lost.errno), lost.what, None);
+        failed = true;
+        fail(run, Some(&plan.flowops[lost.flowop].name), Some(lost.errno), lost.what, None);
         run.control.close(now);
     }
     let cpu = thread_cpu().saturating_sub(run.cpu.get()) + thread.engine.finish();
     flowops.iter_mut().for_each(|running| running.flowop.end(thread));
-    thread.close_all();
+    // Nor is data safe that no flowop closed: a file system that writes late may say so only here.
+    if let Some((errno, what)) = thread.close_all()
+        && !failed
+    {
+        fail(run, None, Some(errno), what, None);
+        run.control.close(now);
+    }
     if let Some(scheduled) = Scheduled::own() {
         run.messenger.send(&Message::Scheduled(scheduled));
     }

@@ -309,6 +309,11 @@ impl<'r> Watch<'r> {
         }
     }
 
+    /// True where workers were ended by force, for a call of theirs does not come back or somebody would not wait.
+    pub(super) fn was_forced(&self) -> bool {
+        self.give_up.is_some()
+    }
+
     /// True once nobody is left, or nobody is waited for any more.
     fn is_gone(&self) -> bool {
         self.gave_up || self.workers.tasks.is_empty() && !self.lines_open
@@ -568,6 +573,8 @@ impl<'r> Watch<'r> {
                 QuitMode::Timeout | QuitMode::Firstdone => self.end(Ended::Count, why),
                 QuitMode::Alldone => {}
             },
+            // Where the run is broken already, a close at the end of another thread that fails too says nothing new.
+            Message::Failed(failure) if failure.is_of_an_end() && self.failures.iter().any(|f| !f.is_of_an_end()) => {}
             Message::Failed(failure) => {
                 let at = failure.flowop.as_deref().map(|flowop| format!("{flowop}: ")).unwrap_or_default();
                 let place = failure.thread.as_deref().map(|thread| format!(".{thread}")).unwrap_or_default();

@@ -20,7 +20,7 @@ use super::owner::{self, Record, State};
 use super::path::{Name, PathBuffer};
 use super::spec::Spec;
 use crate::random::stream::Seed;
-use crate::sys::{AlignedBuffer, describe, files};
+use crate::sys::{AlignedBuffer, advice, describe, files};
 use rand::Rng;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -55,7 +55,7 @@ pub enum CreateError {
         why: String,
     },
     /// The kernel said no.
-    #[error("cannot {operation} {}: {}{left}", path.display(), describe(error))]
+    #[error("cannot {operation} {}: {}{}{left}", path.display(), describe(error), advised(error))]
     Io {
         /// What was tried: a verb.
         operation: &'static str,
@@ -1006,6 +1006,11 @@ impl Failure {
             Failure::Cancelled => CreateError::Cancelled { left: "" },
         }
     }
+}
+
+/// What is behind an error of the kernel, as the end of a sentence.
+fn advised(error: &io::Error) -> String {
+    Errno::from_io_error(error).and_then(advice).map(|advice| format!("; {advice}")).unwrap_or_default()
 }
 
 fn missing(path: PathBuf, survey: Survey) -> CreateError {

@@ -133,7 +133,9 @@ pub(super) fn empty(
     let full = |stack: &[Level], name: &CStr| {
         let mut full = path.to_owned();
         full.extend(stack.iter().skip(1).map(|level| OsStr::from_bytes(level.name.to_bytes())));
-        full.push(OsStr::from_bytes(name.to_bytes()));
+        if !name.is_empty() {
+            full.push(OsStr::from_bytes(name.to_bytes()));
+        }
         full
     };
     let fail =
@@ -159,9 +161,10 @@ pub(super) fn empty(
             None => {
                 let gone = stack.pop().expect("the loop has looked at it").name;
                 if let Some(above) = stack.last_mut() {
-                    above.changed = true;
-                    unlink(above.dir.fd(), &gone, AtFlags::REMOVEDIR)
-                        .map_err(|error| fail(&stack, &gone, "remove", error))?;
+                    match unlink(above.dir.fd(), &gone, AtFlags::REMOVEDIR) {
+                        Ok(went) => above.changed |= went,
+                        Err(error) => return Err(fail(&stack, &gone, "remove", error)),
+                    }
                     removed.fetch_add(1, Relaxed);
                 }
                 continue;
@@ -187,9 +190,11 @@ pub(super) fn empty(
                 kind => kind,
             };
             if kind != FileType::Directory {
-                level.changed = true;
-                unlink(Ok(at), name, AtFlags::empty())?;
-                removed.fetch_add(1, Relaxed);
+                // What is not there changes nothing: some file systems give the old list again, for ever.
+                if unlink(Ok(at), name, AtFlags::empty())? {
+                    level.changed = true;
+                    removed.fetch_add(1, Relaxed);
+                }
                 return Ok(None);
             }
             let dir = list(at, name)?;
@@ -200,7 +205,7 @@ pub(super) fn empty(
             Ok(Some(dir))
         })();
         match step {
-            Ok(None) => {}
+            Ok(None) | Err(Errno::NOENT) => {}
             Ok(Some(dir)) => stack.push(Level { dir, name: name.to_owned(), changed: false }),
             Err(Errno::XDEV) => return Err(mounted(full(&stack, name))),
             Err(error) => return Err(fail(&stack, name, "remove", error)),
@@ -290,7 +295,7 @@ pub(super) fn make_way(
         _ => return Ok(()),
     };
     removed.fetch_add(1, Relaxed);
-    unlink(Ok(at), name, flags).map_err(|error| CreateError::io("remove", path, error))
+    unlink(Ok(at), name, flags).map(drop).map_err(|error| CreateError::io("remove", path, error))
 }
 
 /// A directory that is being emptied.
@@ -301,11 +306,12 @@ struct Level {
     changed: bool,
 }
 
-fn unlink(at: Result<BorrowedFd<'_>, Errno>, name: &CStr, flags: AtFlags) -> Result<(), Errno> {
+/// True where something went.
+fn unlink(at: Result<BorrowedFd<'_>, Errno>, name: &CStr, flags: AtFlags) -> Result<bool, Errno> {
     match rustix::fs::unlinkat(at?, name, flags) {
         // Someone else was faster, or the list was old.
-        Err(Errno::NOENT) => Ok(()),
-        other => other,
+        Err(Errno::NOENT) => Ok(false),
+        other => other.map(|()| true),
     }
 }
 

@@ -81,6 +81,18 @@ impl Transfer {
         data::used(thread, self.slot, self.range)
     }
 
+    /// After a failed request at the current position, of which `moved` bytes had been moved: finds where that was, for
+    /// the message.
+    #[cold]
+    pub(super) fn locate(&mut self, thread: &mut Thread<'_>, moved: Moved) {
+        let fd = thread.fd(self.slot);
+        if self.place == Place::Here
+            && let Ok(at) = thread.engine.execute(Request::Position { fd })
+        {
+            self.place = Place::At(at.saturating_sub(moved.read + moved.written));
+        }
+    }
+
     pub(super) fn describe(&self, what: &str, thread: &Thread<'_>) -> String {
         self.choice.describe(what, self.data.len(), self.place, self.slot, thread)
     }
@@ -98,15 +110,18 @@ impl Flowop for Read {
 
     #[inline]
     fn execute(&mut self, thread: &mut Thread<'_>) -> Result<Moved, Broken> {
-        let Transfer { slot, data, place, .. } = &self.transfer;
-        let fd = thread.fd(*slot);
-        let mut bytes = data::read(thread, fd, data.clone(), *place)?;
-        if bytes == 0 && *place == Place::Here {
+        let Transfer { slot, ref data, place, .. } = self.transfer;
+        let fd = thread.fd(slot);
+        let mut bytes = data::read(thread, fd, data.clone(), place);
+        if bytes == Ok(0) && place == Place::Here {
             // At the end of the file: start over, without counting an empty operation.
             thread.engine.execute(Request::Rewind { fd })?;
-            bytes = data::read(thread, fd, data.clone(), *place)?;
+            bytes = data::read(thread, fd, data.clone(), place);
         }
-        Ok(Moved::read(bytes))
+        if bytes.is_err() {
+            self.transfer.locate(thread, Moved::NONE);
+        }
+        Ok(Moved::read(bytes?))
     }
 
     fn describe(&self, thread: &Thread<'_>) -> String {

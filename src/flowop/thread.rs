@@ -581,16 +581,23 @@ impl<'r> Thread<'r> {
         self.sets[file.set].pool.files().release(file.entry);
     }
 
-    /// Closes what the thread left open, of which no operation is under way any more, so that files it had open may be deleted by others.
-    pub fn close_all(&mut self) {
+    /// Closes what the thread left open, of which no operation is under way any more, so that files it had open may be
+    /// deleted by others. The first close that gave an error, and its words: where a file system writes late, that is the
+    /// first it says of data that it has lost.
+    pub fn close_all(&mut self) -> Option<(Errno, String)> {
+        let mut failed = None;
         for slot in 0..self.slots.len() {
             if let Some(fd) = self.slots[slot].fd.take() {
-                let _ = self.engine.execute(Request::Close { fd });
+                if let Err(errno) = self.engine.execute(Request::Close { fd }) {
+                    let what = || format!("close of {} at the end of the thread", self.show_slot(slot));
+                    failed = failed.or_else(|| Some((errno, what())));
+                }
                 if let Some(file) = self.slots[slot].file.take() {
                     self.release(file);
                 }
             }
         }
+        failed
     }
 
     /// A piece of the memory for a request of `len` bytes, at a random multiple of `len` as filebench does, so that

@@ -60,9 +60,13 @@ impl Flowop for Write {
 
     #[inline]
     fn execute(&mut self, thread: &mut Thread<'_>) -> Result<Moved, Broken> {
-        let Transfer { slot, data, place, .. } = &self.transfer;
-        let fd = thread.fd(*slot);
-        data::write(thread, fd, data.clone(), *place).map(Moved::written)
+        let Transfer { slot, ref data, place, .. } = self.transfer;
+        let fd = thread.fd(slot);
+        let result = data::write(thread, fd, data.clone(), place);
+        if let Err(broken) = &result {
+            self.transfer.locate(thread, broken.moved);
+        }
+        result.map(Moved::written)
     }
 
     fn describe(&self, thread: &Thread<'_>) -> String {
@@ -84,7 +88,7 @@ mod tests {
         let Err(End::Failed(Some(rustix::io::Errno::NOSPC), message)) = bench.step(&mut write, &mut thread) else {
             panic!()
         };
-        assert_eq!(message, "write of 1024 bytes at the current position of fs/00000001/00000001");
+        assert_eq!(message, "write of 1024 bytes at 1024 of fs/00000001/00000001");
     }
 
     #[test]

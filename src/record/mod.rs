@@ -451,12 +451,19 @@ pub struct Failure {
     pub process: String,
     /// The thread, with its instance from 0; none where the process as a whole failed.
     pub thread: Option<String>,
-    /// The flowop that failed.
+    /// The flowop that failed; none where a process failed, or the close of a file that a thread had open at its end.
     pub flowop: Option<String>,
     /// The error's name, `ENOSPC`, where the kernel gave one.
     pub errno: Option<String>,
     /// In words: the call, the file, the offset, the kernel's text.
     pub message: String,
+}
+
+impl Failure {
+    /// True for what failed when a thread had come to its end.
+    pub fn is_of_an_end(&self) -> bool {
+        self.thread.is_some() && self.flowop.is_none()
+    }
 }
 
 /// A warning in a record; the codes are the summary's list.

@@ -116,8 +116,11 @@ fn block(out: &mut String, run: &Run, summary: &RunSummary, environment: &Enviro
             let _ = writeln!(out, "  {}: {}", line_of(&row.label), list.join(", "));
         }
     }
-    for failure in &run.failures {
+    for failure in run.failures.iter().take(MOST_FAILURES) {
         let _ = writeln!(out, "failed: {}", line_of(&in_words(failure)));
+    }
+    if let more @ 1.. = run.failures.len().saturating_sub(MOST_FAILURES) {
+        let _ = writeln!(out, "failed: {more} more, which are in the record (--json)");
     }
     for line in ending(run) {
         let _ = writeln!(out, "{line}");
@@ -129,6 +132,9 @@ fn block(out: &mut String, run: &Run, summary: &RunSummary, environment: &Enviro
         let _ = writeln!(out, "warning: {} {}", line_of(&warning.code), line_of(&warning.message));
     }
 }
+
+/// Failures that are shown one by one: a file system that breaks may fail each of a thousand threads.
+const MOST_FAILURES: usize = 20;
 
 /// What went through devices, NFS mounts and, where the target is across a network, its interfaces. What had nothing to do
 /// says nothing.
@@ -388,6 +394,24 @@ mod tests {
         warning: W003 the working set (1.25 GB) fits in memory (24.0 GB): reads measure this client's cache. Use a larger $nfiles.
         MB = 10^6 bytes
         ");
+    }
+
+    #[test]
+    fn of_very_many_failures_only_the_first_are_shown() {
+        let mut record = sample();
+        let failure = |thread: usize| Failure {
+            process: "reader.0".into(),
+            thread: Some(format!("small.{thread}")),
+            flowop: None,
+            errno: Some("EIO".into()),
+            message: "close of f/00000001 at the end of the thread: Input/output error (EIO)".into(),
+        };
+        for (failures, shown) in [(MOST_FAILURES, MOST_FAILURES), (MOST_FAILURES + 980, MOST_FAILURES + 1)] {
+            record.runs[0].failures = (0..failures).map(failure).collect();
+            let text = render(&record);
+            assert_eq!(text.lines().filter(|line| line.starts_with("failed: ")).count(), shown);
+            assert_eq!(text.contains("failed: 980 more"), failures > shown);
+        }
     }
 
     fn monitor(monitor: &str, of: &str, operation: Option<&str>, counters: &[(&str, u64)]) -> MonitorRecord {

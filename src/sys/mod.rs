@@ -12,7 +12,7 @@ mod region;
 
 pub use buffer::AlignedBuffer;
 pub use cache::{CachedPages, Unwritten, cached_pages};
-pub use errno::{describe, errno_name};
+pub use errno::{advice, describe, errno_name};
 pub use mapping::Mapping;
 pub use region::Region;
 

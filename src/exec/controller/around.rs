@@ -161,6 +161,7 @@ impl Controller<'_> {
             let limit = match (&cold, prepared, storage.remote) {
                 (Some(_), ..) => LOOKED_AT,
                 (None, true, _) => 0,
+                _ if !storage.is_known() => 0,
                 (None, false, true) => LOOKED_AT_REMOTE,
                 (None, false, false) => LOOKED_AT,
             };
@@ -208,7 +209,8 @@ impl Controller<'_> {
             return;
         }
         let (sets, region, seed) = (self.stage.sets.clone(), self.stage.region.clone(), self.look_seed());
-        let work = move |cancel: &AtomicBool| look(&sets, &region, LOOKED_AT, seed, cancel);
+        let limit = if storage.is_known() || self.options.cold.is_some() { LOOKED_AT } else { 0 };
+        let work = move |cancel: &AtomicBool| look(&sets, &region, limit, seed, cancel);
         match self.aside(Some(LOOK_LIMIT + LOOK_GRACE), None, work).await {
             Aside::Done(resident) => bytes.resident_after = resident,
             Aside::Late => (self.show)(Event::Warning("the file system does not answer; nothing is said of it".into())),
