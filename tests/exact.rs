@@ -341,5 +341,12 @@ fn mistakes_in_a_composite_are_mistakes() {
     run(look, "flowop lok name=l,$n=1").says("unknown flowop 'lok'").says("did you mean 'look'");
     run("define flowop name=read { flowop statfile name=s,filesetname=f }", "flowop statfile name=s,filesetname=f")
         .says("'read' is a flowop of its own");
-    run("define flowop name=a { flowop a name=b }", "flowop a name=c").says("does it use itself");
+    run("define flowop name=a { flowop a name=b }", "flowop a name=c").says("'a' uses itself").says("a -> a");
+    // Said once, and at once: a circle that multiplies is not followed to the limit of flowops.
+    let circle = "define flowop name=a { flowop b name=x mix { flowop b name=y flowop b name=z } }
+        define flowop name=b { flowop c name=x flowop c name=y }
+        define flowop name=c { flowop a name=x flowop statfile name=s,filesetname=f }";
+    let outcome = run(circle, "flowop a name=c");
+    assert_eq!(outcome.stderr.matches("uses itself").count(), 1, "{}", outcome.stderr);
+    outcome.says("here: a -> b -> c -> a");
 }

@@ -92,9 +92,15 @@ impl<'a> Resolver<'a, '_> {
             flowops.push(Expanded { prefix: prefix.to_owned(), kind, attributes, locals: locals.clone(), weighted });
             return Some(node);
         };
+        if let Some(first) = self.unfolding.iter().position(|outer| *outer == kind.value) {
+            let message = format!("the composite flowop '{}' uses itself", kind.value);
+            let way = self.unfolding[first..].iter().chain([&kind.value.as_str()]).copied().collect::<Vec<_>>();
+            self.push(Diagnostic::error(kind.span, message, format!("here: {}", way.join(" -> "))));
+            return None;
+        }
         if depth >= DEEPEST {
             let message = format!("the composite flowop '{}' leads to too many others", kind.value);
-            self.push(Diagnostic::error(kind.span, message, "does it use itself?"));
+            self.push(Diagnostic::error(kind.span, message, "this one is too many"));
             return None;
         }
         if !self.copy(locals, kind.span) {
@@ -105,7 +111,9 @@ impl<'a> Resolver<'a, '_> {
         self.scope.leave(before);
         let (name, iters, inner) = used?;
         let inner_prefix = format!("{prefix}{name}.");
+        self.unfolding.push(&kind.value);
         let nodes = self.expand_into(composite.block, &inner_prefix, &inner, depth + 1, flowops);
+        self.unfolding.pop();
         Some(Node::Composite { attributes: iters, nodes })
     }
 

@@ -57,6 +57,7 @@ pub fn plan(texts: &Texts, options: &Options, diagnostics: &mut Diagnostics) -> 
         defined: HashSet::new(),
         nameless: false,
         composites: BTreeMap::new(),
+        unfolding: Vec::new(),
         refused: BTreeSet::new(),
         quit: QuitMode::Timeout,
         events: None,
@@ -175,6 +176,8 @@ pub(super) struct Resolver<'a, 'd> {
     nameless: bool,
     /// By name.
     pub(super) composites: BTreeMap<String, Composite<'a>>,
+    /// The composites that are being taken apart at this moment, the outermost first.
+    pub(super) unfolding: Vec<&'a str>,
     /// Names of flowops that were refused: a target that names one is no second mistake.
     pub(super) refused: BTreeSet<String>,
     quit: QuitMode,
