@@ -30,6 +30,7 @@ mod real;
 mod regressions;
 mod session;
 mod signals;
+mod strace;
 mod support;
 mod sync;
 mod texts;
