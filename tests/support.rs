@@ -290,6 +290,17 @@ pub fn processes() -> impl Iterator<Item = u32> {
     std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }
 
+/// A process that another one has started.
+pub fn child_of(parent: u32) -> Option<u32> {
+    // 1234 (name of it) S 1200 …
+    let parent = parent.to_string();
+    let is_child = |pid: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit_once(')').is_some_and(|(_, rest)| rest.split_whitespace().nth(1) == Some(&parent))
+    };
+    processes().find(is_child)
+}
+
 /// Waits until something is there. The limit is for a test that would hang otherwise; no result depends on it.
 #[track_caller]
 pub fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {

@@ -16,6 +16,7 @@ mod exact;
 mod fmt;
 mod forms;
 mod fuzz;
+mod kernel;
 mod layers;
 mod library;
 mod mix;
