@@ -19,6 +19,7 @@ mod fuzz;
 mod kernel;
 mod layers;
 mod library;
+mod many;
 mod mix;
 mod monitors;
 mod names;
