@@ -1,7 +1,8 @@
 //! Faults that users of filebench and other storage benchmarks met, each as a small workload in `tests/cases` with
 //! the outcome that is right. A test has the number and the title of its file.
 
-use crate::support::{Bench, Outcome, WLRUN, have, root, skip};
+use crate::strace::{calls, traced};
+use crate::support::{Bench, Outcome, WLRUN, have, on_disk, root, skip};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -25,7 +26,7 @@ fn case(name: &str) -> Bench {
 
 /// The case's directory is on a disk, for the temporary directory is often in memory.
 fn case_on_disk(name: &str) -> (Bench, tempfile::TempDir) {
-    let disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let disk = on_disk();
     (case(name).at(disk.path()), disk)
 }
 
@@ -150,29 +151,6 @@ fn no_valid_record(outcome: &Outcome) {
 /// Under a limit of the shell.
 fn limited(bench: Bench, limit: &str) -> Bench {
     bench.under(["bash", "-c", &format!("{limit}; exec \"$@\""), "bash"])
-}
-
-/// True where strace is there and may trace.
-fn can_trace() -> bool {
-    let allowed = || {
-        let output = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).output().unwrap();
-        if !output.status.success() {
-            skip(&format!("strace fails here: {}", String::from_utf8_lossy(&output.stderr)));
-        }
-        output.status.success()
-    };
-    have("strace") && allowed()
-}
-
-/// Runs under strace; gives its lines too.
-fn traced(bench: Bench, calls: &str) -> (Bench, Outcome, Vec<String>) {
-    let trace = bench.scratch.path().join("trace");
-    let calls = format!("trace={calls}");
-    let bench = bench.under(["strace", "-f", "-qq", "-s", "256", "-o", trace.to_str().unwrap(), "-e", &calls]);
-    let outcome = bench.run();
-    let lines = fs::read(trace).unwrap();
-    let lines = String::from_utf8_lossy(&lines).lines().map(str::to_owned).collect();
-    (bench, outcome, lines)
 }
 
 #[test]
@@ -530,22 +508,17 @@ fn case_080_seed_repeats() {
 
 #[test]
 fn case_081_threads_do_not_share_offsets() {
-    if !can_trace() {
-        return;
-    }
     // Longer than the file says: strace leaves few operations of a second.
     let bench = case("081-threads-do-not-share-offsets").args(["--runtime", "3"]);
-    let (_, outcome, lines) = traced(bench, "pread64,read,lseek");
+    let Some((_, outcome, log)) = traced(bench, "pread64") else { return };
     outcome.exits(0);
-    let mut threads = std::collections::BTreeMap::<&str, Vec<u64>>::new();
-    for line in &lines {
-        // `7 pread64(5, "…", 4096, 8192) = 4096`, or the second half of a call that another thread's cut in two.
-        let Some((call, _)) = line.split_once(") = 4096").filter(|_| line.contains("pread64")) else { continue };
-        let mut words = call.rsplit(", ");
+    let mut threads = std::collections::BTreeMap::<u32, Vec<u64>>::new();
+    for call in calls(&log).iter().filter(|call| call.moved() == 4096) {
+        // `5, "…", 4096, 8192)`
+        let mut words = call.arguments.trim_end().trim_end_matches(')').rsplit(", ");
         let (offset, length) = (words.next().unwrap(), words.next().unwrap());
         if length == "4096" {
-            let thread = line.split_whitespace().next().unwrap();
-            threads.entry(thread).or_default().push(offset.parse().unwrap());
+            threads.entry(call.thread).or_default().push(offset.parse().unwrap());
         }
     }
     let threads: Vec<Vec<u64>> = threads.into_values().collect();
@@ -988,16 +961,13 @@ fn case_166_same_thread_name_twice() {
     let name = "166-same-thread-name-twice";
     let outcome = case(name).run().exits(0);
     assert!(outcome.ops("read-1") > 0 && outcome.ops("read-2") > 0);
-    if !can_trace() {
-        return;
-    }
-    let (bench, outcome, lines) = traced(case(name), "open,openat");
+    let Some((bench, outcome, log)) = traced(case(name), "open,openat") else { return };
     outcome.exits(0);
     let files = bench.files();
     assert_eq!(files.len(), 2);
     for file in files {
         let end = format!("{}\"", file.strip_prefix("fs1").unwrap().display());
-        let opened = lines.iter().any(|line| line.contains(&end) && !line.contains("O_CREAT"));
+        let opened = log.lines().any(|line| line.contains(&end) && !line.contains("O_CREAT"));
         assert!(opened, "{} was not opened", file.display());
     }
 }

@@ -1,6 +1,6 @@
 //! Cold and warm on purpose, and where the bytes went, on file systems whose devices the test counts itself.
 
-use crate::support::{Bench, WLRUN, root, skip};
+use crate::support::{Bench, WLRUN, root, skip, tmpfs};
 use serde_json::Value;
 use std::process::Command;
 
@@ -261,7 +261,7 @@ fn caches_that_may_not_be_dropped_are_an_objection_before_anything_is_made() {
 
 #[test]
 fn tmpfs_cannot_be_cold_and_says_so() {
-    let Ok(dir) = tempfile::tempdir_in("/dev/shm") else { return skip("no /dev/shm") };
+    let Some(dir) = tmpfs() else { return };
     let bench = Bench::new(ONCE).at(dir.path()).args(["--cold"]);
     let outcome = bench.run().exits(0);
     let run = outcome.only_run();

@@ -1,6 +1,6 @@
 //! The library: each personality has a head that says how to size it, checks clean, and does all its operations.
 
-use crate::support::Bench;
+use crate::support::{Bench, on_disk};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -208,7 +208,7 @@ const OF_SMALL_RUNS: [&str; 6] = ["W003", "W008", "W009", "W011", "W013", "W015"
 
 fn runs(small: &Small) {
     // On a disk: the temporary directory is often in memory, where direct I/O may not be possible.
-    let disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let disk = on_disk();
     let mut bench = Bench::named(small.name).at(disk.path());
     for set in small.set {
         bench = bench.args(["--set", *set]);

@@ -1,9 +1,9 @@
 //! What the kernel counted beside a run, against what the kernel says itself.
 
-use crate::support::{Bench, Outcome, WLRUN, have, root, skip};
+use crate::support::{Bench, Outcome, WLRUN, have, root, skip, tmpfs};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use wlrun::monitor::MONITORS;
 
@@ -142,10 +142,7 @@ fn what_is_missing_is_said_to_be_missing_and_the_run_is_valid() {
     }
     assert!(!outcome.stdout.contains("device "), "{}", outcome.stdout);
     // A tmpfs has no device; that is another thing to say, and no reason to fail either.
-    if !Path::new("/dev/shm").is_dir() {
-        return skip("/dev/shm is not there");
-    }
-    let shm = tempfile::tempdir_in("/dev/shm").unwrap();
+    let Some(shm) = tmpfs() else { return };
     let outcome = Bench::new(&format!("{WRITES}run 200ms\n")).at(shm.path()).run().exits(0);
     let missing = of(&outcome, "disk")[0]["missing"].as_str().unwrap();
     assert!(missing.starts_with("no block device is known under "), "{missing}");

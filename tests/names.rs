@@ -1,7 +1,8 @@
 //! Flowops on names and attributes, on a real file system: what is reported is compared with the tree that is left, and
 //! with the kernel's own account of the calls.
 
-use crate::support::{Bench, Outcome, have, skip, unmark};
+use crate::strace;
+use crate::support::{Bench, Outcome, has_attributes, unmark};
 use std::collections::BTreeSet;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -54,15 +55,6 @@ fn sizes(paths: &[PathBuf]) -> Vec<u64> {
     sizes
 }
 
-/// Whether the file system takes extended attributes of users.
-fn has_attributes(dir: &Path) -> bool {
-    let takes = rustix::fs::setxattr(dir, "user.probe", b"x", rustix::fs::XattrFlags::empty()).is_ok();
-    if !takes {
-        skip("no extended attributes here");
-    }
-    takes
-}
-
 fn attribute(path: &Path, name: &str) -> Option<Vec<u8>> {
     let mut value = vec![0; 65_536];
     let length = rustix::fs::getxattr(path, name, &mut value).ok()?;
@@ -73,26 +65,10 @@ fn attribute(path: &Path, name: &str) -> Option<Vec<u8>> {
 /// How often the workers made these calls with a name below a set, or with an absolute one; none where nothing can be
 /// traced.
 fn traced(bench: Bench, calls: &[&str]) -> Option<(Outcome, Vec<u64>)> {
-    if !have("strace") {
-        return None;
-    }
-    let log = bench.scratch.path().join("strace.log");
-    let filter = format!("trace={}", calls.join(","));
-    let words = ["strace", "-f", "-qq", "-o", log.to_str().unwrap(), "-e", &filter, "-e", "signal=none"];
-    let bench = bench.under(words);
-    let outcome = bench.run();
-    if outcome.code != 0 && outcome.stderr.contains("PTRACE") {
-        skip("strace may not trace here");
-        return None;
-    }
-    let text = std::fs::read_to_string(log).unwrap();
-    let count = |call: &&str| {
-        let begun = |line: &&str| {
-            let call = line.split_once(&format!(" {call}(")).map(|(_, arguments)| arguments);
-            call.is_some_and(|first| first.starts_with(|c: char| c.is_ascii_digit() || c == '"'))
-        };
-        text.lines().filter(begun).count() as u64
-    };
+    let (_bench, outcome, log) = strace::traced(bench, &calls.join(","))?;
+    let found = strace::calls(&log);
+    let named = |call: &&strace::Call<'_>| call.arguments.starts_with(|c: char| c.is_ascii_digit() || c == '"');
+    let count = |name: &&str| found.iter().filter(named).filter(|call| call.name == *name).count() as u64;
     Some((outcome.exits(0), calls.iter().map(count).collect()))
 }
 

@@ -1,9 +1,10 @@
 //! Runs on a real file system: what the report says is compared with the tree that is left, and with the kernel's own
 //! account of the calls.
 
-use crate::support::{Bench, Outcome, have, root, workers_of};
+use crate::strace;
+use crate::support::{Bench, Outcome, have, root, tmpfs, workers_of};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
@@ -31,11 +32,6 @@ fn one_flowop(fileset: &str, flowops: &str, run: &str) -> String {
 /// Only looks at files.
 fn reader(fileset: &str) -> String {
     one_flowop(fileset, "flowop statfile name=stat1,filesetname=f", "run 200ms")
-}
-
-/// A directory on tmpfs, where there is one.
-fn tmpfs() -> Option<tempfile::TempDir> {
-    tempfile::tempdir_in("/dev/shm").inspect_err(|_| println!("skipped: no /dev/shm")).ok()
 }
 
 /// Everything below a directory: kind, size, time of the last change, target of a link.
@@ -148,59 +144,22 @@ struct Calls {
     written: u64,
 }
 
-/// Reads strace's log: `PID call(arguments) = result`, some lines in two halves.
 fn calls(log: &str) -> Calls {
-    let mut begun: HashMap<&str, String> = HashMap::new();
-    let mut lines: Vec<(&str, String)> = Vec::new();
-    for line in log.lines() {
-        let (pid, rest) = line.split_once(' ').unwrap();
-        let rest = rest.trim_start();
-        if let Some(first) = rest.strip_suffix("<unfinished ...>").map(str::trim_end) {
-            // The number is free from the beginning of a close: another thread may have it before the close is over.
-            if first.starts_with("close(") {
-                lines.push((pid, first.to_owned()));
-            } else {
-                begun.insert(pid, first.to_owned());
-            }
-        } else if rest.starts_with("<... ") {
-            if let Some(first) = begun.remove(pid) {
-                lines.push((pid, first + rest.split_once("resumed>").unwrap().1));
-            }
-        } else {
-            lines.push((pid, rest.to_owned()));
-        }
-    }
-    // Process ids of workers, and thread ids of their threads; each with its process.
-    let mut owner: HashMap<&str, &str> = HashMap::new();
-    for (pid, line) in &lines {
-        if line.starts_with("execve(") && line.contains(&format!("\"{}\"", wlrun::exec::WORKER)) {
-            owner.insert(pid, pid);
-        }
-    }
-    let workers = owner.len();
-    assert!(workers > 0, "no worker in the log");
-    let results: Vec<(&str, &str)> =
-        lines.iter().filter(|(_, l)| l.starts_with("clone")).map(|(pid, l)| (*pid, result(l))).collect();
-    for (pid, thread) in results {
-        if let Some(process) = owner.get(pid).copied() {
-            owner.insert(thread, process);
-        }
-    }
+    let lines = strace::calls(log);
+    let workers = strace::workers(&lines);
     let mut calls = Calls::default();
-    let mut open: HashSet<(&str, &str)> = HashSet::new();
-    for (pid, line) in &lines {
-        let Some(process) = owner.get(pid).copied() else { continue };
-        let Some((name, arguments)) = line.split_once('(') else { continue };
-        let first = arguments.split([',', ')']).next().unwrap().trim();
+    let mut open: HashSet<(u32, &str)> = HashSet::new();
+    for call in &lines {
+        let Some(process) = workers.get(&call.thread).map(|worker| worker.pid) else { continue };
+        let first = call.argument(0);
         let ours = open.contains(&(process, first));
         // A path below a descriptor is the workload's; a process's own files have a path from the root.
-        let below = first.parse::<u32>().is_ok() && !arguments.contains("\"\"");
-        let moved = || result(line).parse::<u64>().unwrap_or(0);
-        match name {
+        let below = first.parse::<u32>().is_ok() && !call.arguments.contains("\"\"");
+        match call.name {
             "openat" if below => {
-                let kind = if arguments.contains("O_CREAT") { &mut calls.creates } else { &mut calls.opens };
+                let kind = if call.arguments.contains("O_CREAT") { &mut calls.creates } else { &mut calls.opens };
                 *kind += 1;
-                open.insert((process, result(line)));
+                open.insert((process, &call.result));
             }
             "close" if ours => {
                 open.remove(&(process, first));
@@ -208,34 +167,19 @@ fn calls(log: &str) -> Calls {
             "unlinkat" if below => calls.unlinks += 1,
             "newfstatat" | "statx" if below => calls.stats += 1,
             "fsync" if ours => calls.fsyncs += 1,
-            "read" | "pread64" if ours => calls.read += moved(),
-            "write" | "pwrite64" if ours => calls.written += moved(),
+            "read" | "pread64" if ours => calls.read += call.moved(),
+            "write" | "pwrite64" if ours => calls.written += call.moved(),
             _ => {}
         }
     }
     calls
 }
 
-fn result(line: &str) -> &str {
-    line.rsplit_once("= ").map_or("", |(_, result)| result.split(' ').next().unwrap())
-}
-
-/// Runs under strace; none where there is none, or where it may not trace.
+/// Runs under strace; none where nothing can be traced.
 fn traced(bench: Bench) -> Option<(Outcome, Calls)> {
-    if !have("strace") {
-        return None;
-    }
-    let log = bench.scratch.path().join("strace.log");
-    let filter = "trace=execve,clone,clone3,openat,close,unlinkat,newfstatat,statx,fsync,read,pread64,write,pwrite64";
-    let words = ["strace", "-f", "-qq", "-s", "24", "-o", log.to_str().unwrap(), "-e", filter, "-e", "signal=none"];
-    let bench = bench.under(words);
-    let outcome = bench.run();
-    if outcome.code != 0 && outcome.stderr.contains("PTRACE") {
-        println!("skipped: strace may not trace here");
-        return None;
-    }
-    let outcome = outcome.exits(0);
-    Some((outcome, calls(&std::fs::read_to_string(log).unwrap())))
+    let names = "execve,clone,clone3,openat,close,unlinkat,newfstatat,statx,fsync,read,pread64,write,pwrite64";
+    let (_bench, outcome, log) = strace::traced(bench, names)?;
+    Some((outcome.exits(0), calls(&log)))
 }
 
 /// Operations, and those that were under way at the end: they are in no figure, and the kernel has seen them.
@@ -333,7 +277,7 @@ fn the_kernel_saw_the_operations_that_others_carried_out() {
 }
 
 #[test]
-fn the_reader_of_the_log_joins_halves_and_knows_whose_calls_they_are() {
+fn whose_calls_they_are_is_known_by_descriptor_and_process() {
     let log = "1 execve(\"/wlrun\", [\"/wlrun\", \"x.wl\"]) = 0\n1 openat(5, \"00000001\", O_RDWR|O_CREAT) = 9\n\
                2 execve(\"/wlrun\", [\"/wlrun\", \"worker-process\", \"0\"] <unfinished ...>\n2 <... execve resumed>) = 0\n\
                2 openat(AT_FDCWD, \"/lib/libc.so\", O_RDONLY) = 7\n2 read(7, \"x\", 832) = 832\n\

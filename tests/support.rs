@@ -2,6 +2,7 @@
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -241,6 +242,25 @@ pub fn have(program: &str) -> bool {
     found
 }
 
+/// A directory on tmpfs, where there is one.
+pub fn tmpfs() -> Option<tempfile::TempDir> {
+    tempfile::tempdir_in("/dev/shm").inspect_err(|_| skip("no /dev/shm")).ok()
+}
+
+/// A directory on the disk that holds the build: the temporary directory is often in memory.
+pub fn on_disk() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+/// True where the file system takes extended attributes of users; says why a test is skipped otherwise.
+pub fn has_attributes(dir: &Path) -> bool {
+    let takes = rustix::fs::setxattr(dir, "user.probe", b"x", rustix::fs::XattrFlags::empty()).is_ok();
+    if !takes {
+        skip("no extended attributes here");
+    }
+    takes
+}
+
 /// True for root; says why a test is skipped otherwise.
 pub fn root(why: &str) -> bool {
     let root = rustix::process::geteuid().is_root();
@@ -253,15 +273,35 @@ pub fn root(why: &str) -> bool {
 /// The worker processes of a controller that are still there, by process id. Each has the controller's among its
 /// arguments, so they are found after its death too.
 pub fn workers_of(controller: u32) -> Vec<u32> {
+    workers(controller).into_keys().collect()
+}
+
+/// As [`workers_of`], each with the place of its process in the workload.
+pub fn workers(controller: u32) -> BTreeMap<u32, usize> {
     let controller = controller.to_string();
-    let processes =
-        std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    let is_worker = |pid: &u32| {
-        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
-        words.get(1) == Some(&wlrun::exec::WORKER.as_bytes()) && words.get(5) == Some(&controller.as_bytes())
+    let place = |pid: u32| {
+        let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).ok()?;
+        let words: Vec<&str> = line.split('\0').collect();
+        let is_worker = words.get(1) == Some(&wlrun::exec::WORKER) && words.get(5) == Some(&controller.as_str());
+        Some((pid, words.get(2).filter(|_| is_worker)?.parse().ok()?))
     };
-    processes.filter(is_worker).collect()
+    processes().filter_map(place).collect()
+}
+
+/// All processes of the machine.
+pub fn processes() -> impl Iterator<Item = u32> {
+    std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+}
+
+/// A process that another one has started.
+pub fn child_of(parent: u32) -> Option<u32> {
+    // 1234 (name of it) S 1200 …
+    let parent = parent.to_string();
+    let is_child = |pid: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit_once(')').is_some_and(|(_, rest)| rest.split_whitespace().nth(1) == Some(&parent))
+    };
+    processes().find(is_child)
 }
 
 /// Waits until something is there. The limit is for a test that would hang otherwise; no result depends on it.

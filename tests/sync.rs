@@ -39,6 +39,41 @@ fn every_post_of_two_processes_is_taken_by_each_of_two_others() {
     }
 }
 
+/// Otherwise the first wait of one use would end by the wakeup of the other, or never.
+#[test]
+fn in_a_composite_who_waits_there_comes_before_who_has_the_name_elsewhere() {
+    let text = "set mode quit alldone
+        define flowop name=pair {
+          flowop wakeup name=wake,target=wait
+          flowop block name=wait
+          flowop sempost name=post,target=take,value=2
+          flowop semblock name=take,value=2
+          flowop wakeup name=outside,target=alone
+        }
+        define process name=p {
+          thread name=t {
+            flowop pair name=one
+            flowop pair name=two,iters=2
+            flowop finishoncount name=enough,value=40,target=two.wait
+          }
+          thread name=u {
+            flowop block name=alone
+            flowop block name=wait
+            flowop finishoncount name=enough2,value=1,target=alone
+          }
+          thread name=v {
+            flowop wakeup name=last,target=wait
+            flowop finishoncount name=enough3,value=1,target=last
+          }
+        }
+        run\n";
+    for model in MODELS {
+        let outcome = run(text, model).exits(0);
+        assert_eq!(["one.wait", "two.wait", "one.take", "two.take"].map(|name| outcome.ops(name)), [20, 40, 20, 40]);
+        assert_eq!((outcome.ops("alone"), outcome.ops("wait")), (1, 1), "{model}");
+    }
+}
+
 #[test]
 fn blocking_posts_are_never_more_than_the_highwater_ahead() {
     let text = "set mode quit firstdone

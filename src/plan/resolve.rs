@@ -1165,8 +1165,10 @@ impl<'a> Resolver<'a, '_> {
                 else {
                     continue;
                 };
-                let key = (wanted.to_owned(), kind.to_owned());
-                match all.get(&key) {
+                // In a composite, what it has itself comes first.
+                let prefix = flowop.name.strip_suffix(flowop.attributes.text("name").unwrap_or_default()).unwrap_or("");
+                let named = |name: String| all.get(&(name, kind.to_owned()));
+                match named(format!("{prefix}{wanted}")).or_else(|| named(wanted.to_owned())) {
                     Some(places) => flowop.acts_on.extend(places),
                     // What was refused or could not be read may be it.
                     None if self.garbled || self.refused.contains(wanted) => {}

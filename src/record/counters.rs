@@ -568,6 +568,15 @@ mod tests {
         assert!(all < 400_000_000, "{all}");
         // What nobody touches has addresses only.
         assert!(shape.bytes() < 480_000_000, "{}", shape.bytes());
+        // And so the kernel has it, of ten of the threads.
+        let region = Region::create(shape.bytes()).unwrap();
+        let counters = Counters::new(&region, 0, &shape);
+        let latencies = || (0..26).map(|n| 1_000 << n).chain([60_000_000_000]);
+        for flowop in (0..10).flat_map(|thread| counters.thread(thread).flowops) {
+            latencies().for_each(|nanos| flowop.record(nanos, Moved::NONE));
+        }
+        let taken = rustix::fs::fstat(region.fd()).unwrap().st_blocks as usize * 512;
+        assert!(taken > 120 * 4 * PAGE && taken * 100 < 400_000_000, "{taken}");
     }
 
     #[test]
