@@ -283,9 +283,10 @@ fn a_warning_is_explained_in_any_case_of_letters() {
 #[test]
 fn an_explanation_names_only_what_there_is() {
     for def in wlrun::summary::WARNINGS {
-        for command in ["wlrun plan", "wlrun compare", "--on-error"] {
+        for command in ["wlrun compare", "wlrun ab", "--on-error"] {
             assert!(!def.explanation.contains(command), "{} advises {command}, which is not built", def.code);
         }
+        assert!(!def.explanation.contains("  "), "{} has the spaces of the source in its text", def.code);
     }
 }
 

@@ -248,9 +248,11 @@ pub static WARNINGS: &[WarningDef] = &[
     WarningDef {
         code: "W020",
         title: "faster than the network",
-        explanation: "The file sets are across a network, and their data went faster than the interfaces of this machine that                       took part in it can carry: what is above that rate did not cross the network, and is that of this                       client's page cache. The part that did is in the report under \"where the bytes went\".\n\n\
-                      Use --cold or a larger $nfiles for reads, fsync or dsync for writes, or direct I/O for either. Where \
-                      the cache is what you mean to measure, nothing is wrong.",
+        explanation: "The file sets are across a network, and their data went faster than the interfaces of this machine \
+                      that took part in it can carry: what is above that rate did not cross the network, and is that of \
+                      this client's page cache. The part that did is in the report under \"where the bytes went\".\n\n\
+                      Use --cold or a larger $nfiles for reads, fsync or dsync for writes, or direct I/O for either. \
+                      Where the cache is what you mean to measure, nothing is wrong.",
         message: |_, run, environment| above_line_rate(run, environment),
     },
 ];
