@@ -68,7 +68,7 @@ fn what_is_not_built_is_refused_by_name() {
     wlrun(&["fileserver", "--dir", ".", "--engine", "uring"]).exits(2).says("uring").says("not supported yet");
     wlrun(&["fileserver", "--dir", ".", "--format", "html"]).exits(2).says("html").says("not supported yet");
     wlrun(&["fileserver", "--dir", ".", "--out", "html=x"]).exits(2).says("not supported yet");
-    for command in ["compare", "ab", "sweep", "verify", "clean", "lib", "rerun", "lsp", "completions", "man"] {
+    for command in ["compare", "ab", "sweep", "verify", "lib", "rerun", "lsp", "completions", "man"] {
         let outcome = wlrun(&[command, "x"]).exits(2).says(command).says("not supported yet");
         assert_eq!(outcome.stdout, "");
     }

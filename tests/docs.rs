@@ -86,7 +86,7 @@ fn help(words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-const SUBCOMMANDS: [&str; 8] = ["run", "check", "plan", "fmt", "list", "show", "explain", "report"];
+const SUBCOMMANDS: [&str; 9] = ["run", "check", "plan", "fmt", "list", "show", "explain", "report", "clean"];
 
 #[test]
 fn every_workload_in_a_page_can_be_planned() {

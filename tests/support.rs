@@ -141,6 +141,15 @@ fn walk(dir: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// A command of the binary that takes no workload.
+pub fn command<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> Outcome {
+    let bench = Bench::named("");
+    let words: Vec<String> =
+        std::iter::once(WLRUN.to_owned()).chain(words.into_iter().map(|w| w.as_ref().to_owned())).collect();
+    let output = bench.words(&words).output().unwrap();
+    bench.outcome(output)
+}
+
 /// What the mark of a tree says; none where it has none.
 pub fn mark(root: &Path) -> Option<String> {
     let fd = std::fs::File::open(root).ok()?;

@@ -6,6 +6,7 @@
 mod asserts;
 mod cases;
 mod choose;
+mod clean;
 mod cli;
 mod cold;
 mod content;

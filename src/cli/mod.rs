@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 
 mod check;
+mod clean;
 pub mod exit;
 mod explain;
 mod files;
@@ -25,7 +26,7 @@ mod stream;
 use exit::Exit;
 
 /// Subcommands of the design that nobody has built, so that they are refused by name rather than looked for as files.
-const PLANNED: &[&str] = &["compare", "ab", "sweep", "verify", "clean", "lib", "rerun", "lsp", "completions", "man"];
+const PLANNED: &[&str] = &["compare", "ab", "sweep", "verify", "lib", "rerun", "lsp", "completions", "man"];
 
 /// Runs workload files of filebench's language against real file systems, and reports per-flowop ops/s, MB/s and
 /// latency.
@@ -65,6 +66,8 @@ enum Command {
     Explain(explain::ExplainArgs),
     /// Show a saved run again
     Report(report::ReportArgs),
+    /// Remove the trees that wlrun made below a directory, and nothing else
+    Clean(clean::CleanArgs),
     /// A worker of a run; started by wlrun itself
     #[command(name = crate::exec::WORKER, hide = true)]
     Worker { process: usize, instance: u32, region: i32, parent: i32 },
@@ -232,6 +235,7 @@ pub fn main() -> ExitCode {
         Some(Command::Show(args)) => show::run(&args),
         Some(Command::Explain(args)) => explain::run(&args),
         Some(Command::Report(args)) => report::run(&args),
+        Some(Command::Clean(args)) => clean::run(&args),
         Some(Command::Worker { process, instance, region, parent }) => {
             match crate::exec::worker(process, instance, region, parent) {
                 Ok(()) => exit::OK,

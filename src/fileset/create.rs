@@ -332,18 +332,45 @@ pub fn remove(root: &Path, cancel: &AtomicBool) -> Result<Removed, CreateError> 
         Place::Tree(tree) => tree,
         Place::Free => return Err(CreateError::io("remove", root, Errno::NOENT)),
     };
-    let Some(record) = read_mark(&tree)? else {
-        return Err(CreateError::NotOurs {
-            path: root.to_owned(),
-            why: "it carries no mark of wlrun, so wlrun does not remove it".into(),
-        });
+    take_away(&tree, cancel)
+}
+
+/// Removes a tree that wlrun made, as [`remove`] does, where no run works in it. With `try_only` nothing is removed, and the
+/// result says what would be.
+///
+/// # Errors
+///
+/// Refused where a run works in the tree, it is not marked as ours, or something foreign is in it. Then nothing was
+/// removed.
+pub fn clean(root: &Path, try_only: bool, cancel: &AtomicBool) -> Result<Removed, CreateError> {
+    let tree = match Root::find(root)? {
+        Place::Tree(tree) => tree,
+        Place::Free => return Err(CreateError::io("remove", root, Errno::NOENT)),
     };
+    let _lock = tree.lock(true)?;
+    if try_only {
+        own_mark(&tree)?;
+        return Ok(Removed { objects: tree.refuse_foreign(cancel)? + 1 });
+    }
+    take_away(&tree, cancel)
+}
+
+fn take_away(tree: &Root, cancel: &AtomicBool) -> Result<Removed, CreateError> {
+    let record = own_mark(tree)?;
     let removed = AtomicU64::new(0);
-    mark_before_emptying(&tree, record.layout)?;
+    mark_before_emptying(tree, record.layout)?;
     tree.empty(&removed, cancel).map_err(|error| error.leaving(LEFT_MARKED))?;
-    owner::erase(tree.fd()).map_err(|error| CreateError::io("remove the mark of", root, error))?;
+    owner::erase(tree.fd()).map_err(|error| CreateError::io("remove the mark of", &tree.path, error))?;
     tree.remove()?;
     Ok(Removed { objects: removed.into_inner() + 1 })
+}
+
+/// The mark of a tree that is to be removed.
+fn own_mark(tree: &Root) -> Result<Record, CreateError> {
+    read_mark(tree)?.ok_or_else(|| CreateError::NotOurs {
+        path: tree.path.clone(),
+        why: "it carries no mark of wlrun, so wlrun does not remove it".into(),
+    })
 }
 
 fn read_mark(tree: &Root) -> Result<Option<Record>, CreateError> {

@@ -20,6 +20,9 @@ const PLACE: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLL
 /// A directory to be listed.
 const LISTED: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
+/// So many foreign objects of a tree are named.
+const FEW: usize = 10;
+
 /// What may be at the place of a tree.
 pub(super) enum Place {
     Tree(Root),
@@ -104,10 +107,15 @@ impl Root {
         }
     }
 
+    /// Refuses a tree that has something in it that wlrun did not make; the number of files and directories in it.
+    pub(super) fn refuse_foreign(&self, cancel: &AtomicBool) -> Result<u64, CreateError> {
+        refuse_foreign(self.fd(), &self.path, cancel)
+    }
+
     /// Removes all that is in it but the mark of ownership, and counts in `removed`. Where something is in it that
     /// wlrun did not make, nothing is removed.
     pub(super) fn empty(&self, removed: &AtomicU64, cancel: &AtomicBool) -> Result<(), CreateError> {
-        refuse_foreign(self.fd(), &self.path, cancel)?;
+        self.refuse_foreign(cancel)?;
         empty(self.fd(), &self.path, Spare::Mark, removed, cancel)
     }
 }
@@ -140,7 +148,6 @@ pub(super) fn empty(
     };
     let fail =
         |stack: &[Level], name: &CStr, operation, error: Errno| CreateError::io(operation, full(stack, name), error);
-    let list = |at: BorrowedFd<'_>, name: &CStr| Dir::new(rustix::fs::openat(at, name, LISTED, Mode::empty())?);
     let top = list(fd, c".").map_err(|error| CreateError::io("list", path, error))?;
     let device = top.stat().map_err(|error| CreateError::io("look at", path, error))?.st_dev;
     let mut stack = vec![Level { dir: top, name: c"".to_owned(), changed: false }];
@@ -214,11 +221,13 @@ pub(super) fn empty(
     Ok(())
 }
 
-/// Looks through a whole tree for something that no file set made.
-fn refuse_foreign(root: BorrowedFd<'_>, path: &Path, cancel: &AtomicBool) -> Result<(), CreateError> {
-    let list = |at: BorrowedFd<'_>, name: &CStr| Dir::new(rustix::fs::openat(at, name, LISTED, Mode::empty())?);
+/// Looks through a whole tree for something that no file set made, and refuses it by name; the number of files and
+/// directories in the tree where there is none.
+fn refuse_foreign(root: BorrowedFd<'_>, path: &Path, cancel: &AtomicBool) -> Result<u64, CreateError> {
     let top = list(root, c".").map_err(|error| CreateError::io("list", path, error))?;
     let mut stack = vec![(top, path.to_owned())];
+    let (mut objects, mut foreign) = (0, Vec::new());
+    let mut more = 0u64;
     while let Some((dir, at)) = stack.last_mut() {
         if cancel.load(Relaxed) {
             return Err(CreateError::Cancelled { left: "" });
@@ -239,9 +248,14 @@ fn refuse_foreign(root: BorrowedFd<'_>, path: &Path, cancel: &AtomicBool) -> Res
         }
         let listed = stack.last().map_or(Err(Errno::BADF), |(dir, _)| dir.fd());
         if !is_ours(listed, name, entry.file_type()) {
-            let why = "wlrun did not make it, and the tree that it is in would be removed; nothing was removed";
-            return Err(CreateError::NotOurs { path: full, why: why.into() });
+            if foreign.len() < FEW {
+                foreign.push(full)
+            } else {
+                more += 1
+            }
+            continue;
         }
+        objects += 1;
         if matches!(entry.file_type(), FileType::Directory | FileType::Unknown) {
             let (dir, _) = stack.last().expect("the loop has looked at it");
             let at = dir.fd().map_err(|error| CreateError::io("list", &full, error))?;
@@ -252,7 +266,21 @@ fn refuse_foreign(root: BorrowedFd<'_>, path: &Path, cancel: &AtomicBool) -> Res
             }
         }
     }
-    Ok(())
+    let mut foreign = foreign.into_iter();
+    let Some(first) = foreign.next() else { return Ok(objects) };
+    let mut others: Vec<String> = foreign.map(|path| path.display().to_string()).collect();
+    if more > 0 {
+        others.push(format!("{more} more"));
+    }
+    let others = if others.is_empty() { String::new() } else { format!("; nor did it make {}", others.join(", ")) };
+    let why =
+        format!("wlrun did not make it, and the tree that it is in would be removed; nothing was removed{others}");
+    Err(CreateError::NotOurs { path: first, why })
+}
+
+/// Opens a directory to be listed.
+pub(super) fn list(at: BorrowedFd<'_>, name: &CStr) -> Result<Dir, Errno> {
+    Dir::new(rustix::fs::openat(at, name, LISTED, Mode::empty())?)
 }
 
 /// True for what a file set, or a flowop in it, may have made.
@@ -320,7 +348,7 @@ fn mounted(path: PathBuf) -> CreateError {
 }
 
 /// True for the root of a mount. Where the kernel does not say (before 5.8), the device number is all there is.
-fn is_mount(fd: BorrowedFd<'_>) -> bool {
+pub(super) fn is_mount(fd: BorrowedFd<'_>) -> bool {
     rustix::fs::statx(fd, c"", AtFlags::EMPTY_PATH, StatxFlags::empty())
         .is_ok_and(|s| s.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }

@@ -11,6 +11,7 @@ pub mod content;
 pub mod create;
 pub mod device;
 mod disk;
+pub mod find;
 pub mod layout;
 pub mod owner;
 mod path;
@@ -19,8 +20,9 @@ mod spec;
 
 pub use cache::{Cached, Files};
 pub use content::{Content, Stream};
-pub use create::{CreateError, Found, Options, Prepared, Progress, lock_again, prepare, remove};
+pub use create::{CreateError, Found, Options, Prepared, Progress, clean, lock_again, prepare, remove};
 pub use device::Device;
+pub use find::trees;
 pub use layout::{Layout, LayoutError, Presence, Variables};
 pub use path::{LinkPath, PathBuffer};
 pub use pool::{Entries, Pick, Pool, Rotor, Shape};
