@@ -216,7 +216,7 @@ fn a_megabyte_of_garbage_is_one_short_error() {
 #[test]
 fn variables_that_filebench_has_by_itself() {
     let text = "eventgen rate=7\ndefine process name=p { thread name=t { flowop delay name=d,value=1ms } }\n\
-                echo \"${scriptname}/${hostname}/${date}/${rate}\"\nrun 10ms\n";
+                echo \"${scriptname}/${hostname}/${date}/${rate}\"\nrun 1\n";
     let outcome = Bench::new(text).run().exits(0);
     let line = outcome.stdout.lines().next().unwrap().to_owned();
     let parts: Vec<&str> = line.split('/').collect();
